@@ -1,0 +1,51 @@
+"""Rotationally invariant diffusion filters and neural networks.
+
+A picture turned by any angle comes out as the same result, turned. The folders follow the theory: ``operators`` (K),
+``diffusivities`` (g and Psi), ``activations`` (Phi), ``energies`` (E), ``blocks``, ``schemes``, ``models``, and the
+evidence in ``invariance``. Nothing heavy is imported until it is used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_FUNCTIONS = {"diffuse": "whorl.images", "load": "whorl.networks"}
+_FOLDERS = (
+    "activations",
+    "blocks",
+    "data",
+    "diffusivities",
+    "energies",
+    "engines",
+    "errors",
+    "export",
+    "files",
+    "invariance",
+    "large",
+    "metrics",
+    "models",
+    "networks",
+    "operators",
+    "schemes",
+    "testing",
+    "training",
+)
+
+__all__ = ["__version__", *sorted((*_FUNCTIONS, *_FOLDERS))]
+
+if TYPE_CHECKING:
+    from whorl.images import diffuse as diffuse
+    from whorl.networks import load as load
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FUNCTIONS:
+        return getattr(import_module(_FUNCTIONS[name]), name)
+    if name in _FOLDERS:
+        return import_module(f"whorl.{name}")
+    raise AttributeError(f"module 'whorl' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
