@@ -1,0 +1,1 @@
+"""The ``whorl`` command: one file per verb, loaded when the verb is used."""

@@ -1,0 +1,166 @@
+"""The frame of the ``whorl`` command: which verbs there are, and how an error reaches the shell.
+
+A verb is one file ``whorl/cli/<verb>.py`` beside this one. It is imported only when the verb is called, and appears in
+``whorl --help`` as soon as the file exists. It looks like this::
+
+    '''``whorl blur``: what it does in one sentence.'''
+
+    from typing import Annotated
+
+    import typer
+
+    from whorl.cli.options import DeviceName, Quiet      # the shared vocabulary: same word, same meaning everywhere
+
+    EXAMPLES = ("whorl blur photo.png soft.png", "whorl blur --time 5 photo.png soft.png")
+
+    def command(
+        image: Annotated[str, typer.Argument(help="Picture to read.")],
+        time: Annotated[float, typer.Option(help="Diffusion time.")] = 2.0,
+        device: DeviceName = "cpu",
+        quiet: Quiet = False,
+    ) -> None:
+        '''Blur a picture.
+
+        The docstring is the help text; a blank line starts a paragraph.
+        '''
+        import torch                                      # heavy imports inside, never at the top
+        ...
+
+Results go to stdout, progress and errors to stderr. An error is raised, never printed: ``ValueError`` and its family
+(:mod:`whorl.errors`) mean *what was asked for cannot be done*; the frame turns them into one line. The exit codes are
+
+=====  ===========================================================================
+0      done
+1      something failed that is no fault of the request (disk full, bug, missing extra)
+2      the request cannot be carried out: wrong option, unreadable file, wrong shape
+130    interrupted with Ctrl-C (143: ended with SIGTERM); nothing half-written is left
+=====  ===========================================================================
+
+Set ``WHORL_TRACEBACK=1`` to see where an error came from.
+"""
+
+import functools
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+
+from whorl import __version__
+
+__all__ = ["VERBS", "build", "run"]
+
+VERBS = {
+    "filter": "Smooth pictures with a diffusion model: files, folders, huge images.",
+    "denoise": "Remove noise with a trained network.",
+    "models": "List the models and what each is good for.",
+    "invariance": "Measure how far a filter is from commuting with rotations.",
+    "train": "Train a network on pictures.",
+    "evaluate": "Measure a trained network on noisy pictures.",
+    "reproduce": "Recompute the paper's figures and numbers.",
+    "export": "Write a model or network as ONNX or torch.export file.",
+    "page": "Serve the page that filters and turns pictures in the browser.",
+    "bench": "Measure speed and memory.",
+}
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code (never returns)."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        build(words)(args=words, prog_name="whorl")
+    except KeyboardInterrupt:
+        raise SystemExit(_complain("interrupted", 130)) from None
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+
+
+def build(words: Sequence[str] = ()) -> typer.Typer:
+    """The typer application; only the verbs among ``words`` are imported (all of them for shell completion)."""
+    app = typer.Typer(
+        help="Rotationally invariant diffusion filters: turn the picture, and the result turns with it.",
+        epilog="Exit codes: 0 done, 1 failure, 2 the request cannot be carried out, 130 interrupted.",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_main)
+    for verb, summary in VERBS.items():
+        if find_spec(f"whorl.cli.{verb}") is None:
+            continue
+        if verb in words or "_WHORL_COMPLETE" in os.environ:
+            module = import_module(f"whorl.cli.{verb}")
+            epilog = "\n\n".join(("Examples:", *module.EXAMPLES))
+            app.command(verb, short_help=summary, epilog=epilog, no_args_is_help=False)(_framed(verb, module.command))
+        else:
+            app.command(verb, short_help=summary)(_unloaded)
+    return app
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"whorl {__version__}")
+        raise typer.Exit
+
+
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Carry the options of the command itself."""
+
+
+def _unloaded() -> None:
+    """Stands in the list of verbs for one that was not called."""
+
+
+def _framed(verb: str, command: Callable[..., Any]) -> Callable[..., None]:
+    """``command`` with its errors turned into one line on stderr and an exit code."""
+
+    @functools.wraps(command)
+    def framed(*positional: Any, **named: Any) -> None:
+        try:
+            command(*positional, **named)
+        except KeyboardInterrupt:
+            raise SystemExit(_complain("interrupted", 130)) from None
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            ours = type(error).__module__.partition(".")[0] not in ("click", "typer")  # theirs: Exit, BadParameter, ...
+            if not ours or os.environ.get("WHORL_TRACEBACK"):
+                raise
+            line, code = _explain(error)
+            raise SystemExit(_complain(f"whorl {verb}: {line}", code)) from None
+
+    return framed
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    """The line to print for ``error`` and the exit code."""
+    if isinstance(error, ValueError):
+        return str(error), 2
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error}. Install it with: pip install 'whorl[all]'", 1
+    if isinstance(error, OSError):
+        return str(error), 1
+    if isinstance(error, MemoryError):
+        return "out of memory. Filter in windows with --tile auto, or on fewer pictures at once.", 1
+    return f"{type(error).__name__}: {error} (set WHORL_TRACEBACK=1 to see where)", 1
+
+
+def _complain(line: str, code: int) -> int:
+    print(" ".join(line.split()), file=sys.stderr)
+    return code
+
+
+def _terminated(signum: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + signum)  # unwinds the stack, so that half-written files are removed

@@ -1,0 +1,114 @@
+"""The frame of the command line: verbs are lazy, errors are one line with the documented exit code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+from pathlib import Path
+
+import pytest
+
+from whorl.cli import main
+
+SRC = Path(main.__file__).parents[2]
+
+
+def invoke(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(SRC), "COLUMNS": "120", "NO_COLOR": "1", **environment}
+    return subprocess.run([sys.executable, "-m", "whorl", *words], capture_output=True, text=True, env=env, check=False)
+
+
+@pytest.fixture
+def verb(monkeypatch):
+    """Put a made-up body under the verb ``filter`` and run it inside this process; gives the exit code."""
+
+    def call(body, *words: str) -> int:
+        module = types.ModuleType("whorl.cli.filter")
+        module.command, module.EXAMPLES = body, ()
+        module.__spec__ = types.SimpleNamespace(name="whorl.cli.filter")
+        monkeypatch.setitem(sys.modules, "whorl.cli.filter", module)
+        before = signal.getsignal(signal.SIGTERM)
+        with pytest.raises(SystemExit) as leaving:
+            main.run(["filter", *words])
+        signal.signal(signal.SIGTERM, before)
+        return int(leaving.value.code or 0)
+
+    return call
+
+
+def raising(error: BaseException):
+    def command() -> None:
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (ValueError("tau = 3 is too large.\nLower it."), 2, "whorl filter: tau = 3 is too large. Lower it.\n"),
+        (OSError("disk full"), 1, "whorl filter: disk full\n"),
+        (ModuleNotFoundError("No module named 'zarr'"), 1, "pip install"),
+        (MemoryError(), 1, "--tile auto"),
+        (RuntimeError("odd"), 1, "RuntimeError: odd"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+    ],
+)
+def test_error_is_one_line_and_a_code(verb, capsys, error, code, text):
+    assert verb(raising(error)) == code
+    stdout, stderr = capsys.readouterr()
+    assert text in stderr
+    assert stderr.count("\n") == 1
+    assert stdout == ""
+
+
+def test_success_is_zero_and_wrong_option_is_two(verb, capsys):
+    assert verb(lambda: None) == 0
+    assert verb(lambda: None, "--no-such-option") == 2
+    assert "--no-such-option" in capsys.readouterr().err
+
+
+def test_traceback_on_request(monkeypatch):
+    monkeypatch.setenv("WHORL_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="here"):
+        main._framed("filter", raising(ValueError("here")))()
+
+
+def test_help_lists_exactly_the_verbs_that_exist_and_imports_no_torch():
+    probe = "import sys; sys.argv = ['whorl', '--help']\nfrom whorl.cli.main import run\n"
+    probe += "try: run()\nexcept SystemExit: print('torch' in sys.modules, 'numpy' in sys.modules)"
+    env = {**os.environ, "PYTHONPATH": str(SRC), "COLUMNS": "120", "NO_COLOR": "1"}
+    text = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env=env, check=True).stdout
+    assert text.endswith("False False\n")
+    for name, summary in main.VERBS.items():
+        assert (summary[:40] in text) == Path(main.__file__).with_name(f"{name}.py").exists(), name
+
+
+def test_module_entry_prints_the_version():
+    answer = invoke("--version")
+    assert (answer.returncode, answer.stdout) == (0, "whorl 0.1.0\n")
+
+
+def test_unknown_verb_is_a_wrong_request():
+    answer = invoke("no-such-verb")
+    assert answer.returncode == 2
+    assert "no-such-verb" in answer.stderr
+
+
+def test_import_of_whorl_is_light():
+    probe = "import sys, whorl; print('torch' in sys.modules, 'numpy' in sys.modules)"
+    env = {**os.environ, "PYTHONPATH": str(SRC)}
+    text = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env=env, check=True).stdout
+    assert text == "False False\n"
+
+
+@pytest.mark.parametrize("words", [("--version",), ("--help",)])
+def test_frame_is_quick(words):
+    def seconds() -> float:
+        start = time.perf_counter()
+        invoke(*words)
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(5)) < 0.5
