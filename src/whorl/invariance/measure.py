@@ -1,0 +1,104 @@
+"""All four measurements of one filter in one call."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from whorl.invariance.angles import AngleError, angle_error
+from whorl.invariance.coincidence import TurnError, turn_error
+from whorl.invariance.filters import Filter
+from whorl.invariance.radius import RadiusError, equal_radius_error
+from whorl.invariance.symmetries import SymmetryError, symmetry_error
+
+__all__ = ["RotationError", "rotation_error"]
+
+
+@dataclass(frozen=True)
+class RotationError:
+    """What :func:`rotation_error` found; every part keeps its own numbers.
+
+    Attributes
+    ----------
+    symmetries : SymmetryError
+        Quarter turns and mirror images, exact on the lattice.
+    radius : RadiusError
+        A radial hill compared at lattice points of one radius.
+    turns : tuple of TurnError
+        A whorl under Pythagorean turns, compared at shared pixels.
+    angles : tuple of AngleError
+        A whorl under any angles, compared at the turning points.
+    """
+
+    symmetries: SymmetryError
+    radius: RadiusError
+    turns: tuple[TurnError, ...]
+    angles: tuple[AngleError, ...]
+
+    def summary(self) -> dict[str, float]:
+        """The four numbers that matter: ulps, and three errors relative to the change the filter made."""
+        return {
+            "quarter_turn_ulp": self.symmetries.ulp,
+            "equal_radius": self.radius.relative,
+            "turned": max((error.relative for error in self.turns), default=0.0),
+            "any_angle": max((error.relative for error in self.angles), default=0.0),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain numbers, ready for JSON."""
+        return {
+            "summary": self.summary(),
+            "symmetries": {"spacing": self.symmetries.spacing, "change": self.symmetries.change}
+            | {"differences": dict(self.symmetries.differences)},
+            "equal_radius": vars(self.radius) | {"relative": self.radius.relative},
+            "turns": [vars(error) | {"relative": error.relative} for error in self.turns],
+            "angles": [vars(error) | {"relative": error.relative} for error in self.angles],
+        }
+
+
+def rotation_error(
+    filter: Filter,
+    *,
+    channels: int = 1,
+    dtype: torch.dtype = torch.float64,
+    device: str | torch.device = "cpu",
+) -> RotationError:
+    """How far a filter is from commuting with rotations, measured in four ways, none of which resamples a picture.
+
+    Parameters
+    ----------
+    filter : Filter
+        Any callable that takes an image ``(n, c, y, x)`` and returns one of the same shape.
+    channels : int
+        Image channels of the test pictures; 3 crosses edges of different channels.
+    dtype, device
+        How the pictures are handed to the filter. Below float64 the last bits of the *input* already depend on the
+        angle, so expect nothing under 1e-6.
+
+    Returns
+    -------
+    RotationError
+        Numbers, never a verdict.
+
+    Notes
+    -----
+    The smooth pictures lie in [0, 255] with a steepest slope of 12 grey values per pixel. A filter whose contrast
+    parameter lies far above that is linear there and hardly tested. One whose contrast lies far below it may sharpen
+    the flanks into steps (the ill-posed side of Perona and Malik's filter); where these steps fall depends on the
+    lattice, and the error tells of that rather than of the coupling. Call the four functions themselves to choose
+    scenes, sizes and angles.
+
+    Examples
+    --------
+    >>> from whorl.invariance import rotation_error
+    >>> error = rotation_error(lambda u: u.clamp(max=200.0))
+    >>> error.symmetries.ulp, error.radius.relative
+    (0.0, 0.0)
+    """
+    common: dict[str, Any] = {"channels": channels, "dtype": dtype, "device": device}
+    return RotationError(
+        symmetries=symmetry_error(filter, **common),
+        radius=equal_radius_error(filter, **common),
+        turns=turn_error(filter, **common),
+        angles=angle_error(filter, **common),
+    )

@@ -1,0 +1,125 @@
+r"""The equal-radius test: a radial hill must stay radial, checked at lattice points of exactly equal radius.
+
+.. math:: 65^2 = 65^2 + 0^2 = 63^2 + 16^2 = 60^2 + 25^2 = 56^2 + 33^2 = 52^2 + 39^2
+
+so 36 pixels lie at distance 65 from the central one, at nine different angles in each quarter. A radial picture has one
+value there before filtering, to the last bit, and must have one value afterwards. Nothing is interpolated.
+"""
+
+from dataclasses import dataclass
+from math import atan2, degrees, isqrt
+
+import torch
+
+from whorl.data.synthetic import Bump, Scene, render
+from whorl.invariance.filters import Filter, filtered, ratio
+
+__all__ = ["RadiusError", "equal_radius_error", "lattice_circle"]
+
+
+@dataclass(frozen=True)
+class RadiusError:
+    r"""How unequal a filter makes the points of one circle.
+
+    With :math:`v = F(u)` at the points :math:`p` of equal radius,
+
+    .. math:: \text{relative} = \frac{\max_p v(p) - \min_p v(p)}{\max_p |v(p) - u(p)|}
+
+    in the worst channel: full spread over the largest change *on that very circle*, the strictest of the usual ratios.
+
+    Attributes
+    ----------
+    radius : int
+        Distance from the centre, in pixels.
+    angles : tuple
+        Angle of each point in degrees, counter-clockwise from the right, ascending from 0.
+    changes : tuple
+        :math:`v(p) - u(p)` at each point, in the worst channel.
+    spread, change : float
+        Numerator and denominator of ``relative``.
+    """
+
+    radius: int
+    angles: tuple[float, ...]
+    changes: tuple[float, ...]
+    spread: float
+    change: float
+
+    @property
+    def relative(self) -> float:
+        """Spread over change."""
+        return ratio(self.spread, self.change)
+
+
+def equal_radius_error(
+    filter: Filter,
+    *,
+    scene: Scene | None = None,
+    radius: int = 65,
+    size: int = 225,
+    channels: int = 1,
+    dtype: torch.dtype = torch.float64,
+    device: str | torch.device = "cpu",
+) -> RadiusError:
+    """Filter a radial picture and compare the pixels at one distance from its centre.
+
+    Parameters
+    ----------
+    filter : Filter
+        Any callable on ``(n, c, y, x)``.
+    scene : Scene, optional
+        A function of the radius alone; by default :class:`~whorl.data.synthetic.Bump`, whose shoulder, where a filter
+        changes most, lies at radius 65 at the foot of a flank with slope 12.
+    radius : int
+        A lattice circle with points at more than one angle: 5, 25, 65, 85, 325, ...
+    size : int
+        Odd, so that the centre is a pixel; the flank must have room before the border.
+    channels, dtype, device
+        Of the picture, and how it is handed to the filter.
+
+    Notes
+    -----
+    Sees errors of the fourth and higher even orders in the angle (quarter turns and mirrors are met by construction),
+    but on radial pictures only: edges that cross are the matter of :func:`~whorl.invariance.turn_error`.
+
+    Examples
+    --------
+    >>> equal_radius_error(lambda u: 0.5 * u).relative
+    0.0
+    """
+    points = lattice_circle(radius)
+    centre = size // 2
+    if size % 2 == 0 or centre < radius:
+        raise ValueError(f"equal_radius_error(size={size}): must be odd and above {2 * radius}, twice the radius.")
+    u, v = filtered(filter, render(scene or Bump(), size, channels=channels), dtype, device)
+    rows = torch.tensor([centre - y for _, y in points])  # angles run counter-clockwise, rows downwards
+    columns = torch.tensor([centre + x for x, _ in points])
+    before, after = u[0, :, rows, columns], v[0, :, rows, columns]
+    unequal = before.amax(-1) - before.amin(-1)
+    if float(unequal.max()) > 0:
+        raise ValueError(f"equal_radius_error(scene={scene}): not radial, its values at radius {radius} differ.")
+    changes = after - before
+    spread, change = changes.amax(-1) - changes.amin(-1), changes.abs().amax(-1)
+    worst = max(range(len(spread)), key=lambda c: ratio(float(spread[c]), float(change[c])))
+    angles = tuple(degrees(atan2(y, x)) % 360 for x, y in points)
+    return RadiusError(radius, angles, tuple(changes[worst].tolist()), float(spread[worst]), float(change[worst]))
+
+
+def lattice_circle(radius: int) -> list[tuple[int, int]]:
+    """All integer points ``(x, y)`` with ``x² + y² = radius²``, ordered by angle.
+
+    Examples
+    --------
+    >>> lattice_circle(5)[:4]
+    [(5, 0), (4, 3), (3, 4), (0, 5)]
+    >>> len(lattice_circle(65))
+    36
+    """
+    points = set()
+    for x in range(radius + 1):
+        y = isqrt(radius * radius - x * x)
+        if x * x + y * y == radius * radius:
+            points |= {(sx * x, sy * y) for sx in (1, -1) for sy in (1, -1)}
+    if len(points) <= 4:
+        raise ValueError(f"lattice_circle(radius={radius}): only the axes are met. Try 5, 25 or 65.")
+    return sorted(points, key=lambda point: atan2(point[1], point[0]) % (2 * torch.pi))
