@@ -1,0 +1,160 @@
+r"""Linear operators :math:`K` as things one can hold: apply, transpose, compose, stack, scale.
+
+An operator maps an image ``(n, c, y, x)`` to responses ``(n, c, s, k, y, x)``. The response space carries a weighted
+inner product :math:`\langle v, w \rangle = \sum \omega_s W_{yx}\, v\, w`: cells on the border of the image count 1/2 and
+corner cells 1/4, because they are shared with the mirror image, and scale :math:`s` counts :math:`\omega_s`.
+``adjoint`` is the exact adjoint in this product, for arbitrary arguments.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from whorl.operators.symbol import maximum_bound
+from whorl.types import Image, Responses
+
+__all__ = ["Operator", "Scaled", "Stacked"]
+
+
+class Operator(nn.Module, ABC):
+    """Base of all operators from images to responses.
+
+    A subclass gives ``forward``, ``adjoint``, ``symbol``, ``degree`` and ``reach``; the norm follows from the symbol.
+    """
+
+    @abstractmethod
+    def forward(self, u: Image) -> Responses:
+        """The responses ``K u``."""
+
+    @abstractmethod
+    def adjoint(self, v: Responses) -> Image:
+        """The image ``K* v``, adjoint in the weighted inner product, for arbitrary ``v``."""
+
+    @abstractmethod
+    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+        """The eigenvalue of ``K* K`` at a frequency (real, not negative)."""
+
+    @property
+    @abstractmethod
+    def degree(self) -> int:
+        """The degree of the symbol as a trigonometric polynomial, per axis."""
+
+    @property
+    @abstractmethod
+    def reach(self) -> int:
+        """How many pixels around a pixel ``K* Phi(K u)`` looks at, on either side."""
+
+    @property
+    def axes(self) -> int:
+        """How many directions the operator channels belong to; channel ``k`` belongs to direction ``k % axes``."""
+        return 1
+
+    def squared_norm_bound(self) -> float:
+        r"""A proven bound :math:`\|K\|^2 \le` this number."""
+        with torch.no_grad():
+            return maximum_bound(self.symbol, self.degree)
+
+    def scale_weights(self, like: Tensor) -> Tensor:
+        """The weights of the scales in the inner product, shaped ``(1, 1, s, 1, 1, 1)``."""
+        return torch.ones(1, 1, 1, 1, 1, 1, dtype=like.dtype, device=like.device)
+
+    def cell_weights(self, v: Responses) -> Tensor:
+        """The weights ``W`` of the positions, shaped ``(y, x)``."""
+        return torch.ones(v.shape[-2:], dtype=v.dtype, device=v.device)
+
+    def inner(self, v: Responses, w: Responses) -> Tensor:
+        """The weighted inner product of two responses."""
+        return (v * w * self.scale_weights(v) * self.cell_weights(v)).sum()
+
+    def __rmul__(self, factor: float) -> "Scaled":
+        return Scaled(self, factor)
+
+
+class Scaled(Operator):
+    """A multiple of an operator: ``2.0 * K``.
+
+    >>> from whorl.operators import CellGradient
+    >>> (2.0 * CellGradient()).squared_norm_bound() == 4 * CellGradient().squared_norm_bound()
+    True
+    """
+
+    def __init__(self, operator: Operator, factor: float) -> None:
+        super().__init__()
+        self.operator, self.factor = operator, float(factor)
+
+    def forward(self, u: Image) -> Responses:
+        response: Tensor = self.operator(u)
+        return self.factor * response
+
+    def adjoint(self, v: Responses) -> Image:
+        return self.factor * self.operator.adjoint(v)
+
+    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+        return self.factor**2 * self.operator.symbol(theta_y, theta_x)
+
+    def squared_norm_bound(self) -> float:
+        return self.factor**2 * self.operator.squared_norm_bound()
+
+    def scale_weights(self, like: Tensor) -> Tensor:
+        return self.operator.scale_weights(like)
+
+    def cell_weights(self, v: Responses) -> Tensor:
+        return self.operator.cell_weights(v)
+
+    @property
+    def degree(self) -> int:
+        return self.operator.degree
+
+    @property
+    def reach(self) -> int:
+        return self.operator.reach
+
+    @property
+    def axes(self) -> int:
+        return self.operator.axes
+
+
+class Stacked(Operator):
+    """Several operators side by side as the operator channels of one.
+
+    All must respond on the same grid (all on cells, or all on pixels) and on one scale.
+    """
+
+    def __init__(self, operators: Sequence[Operator]) -> None:
+        super().__init__()
+        if not operators:
+            raise ValueError("Stacked: expected at least one operator, got none.")
+        self.operators = nn.ModuleList(operators)
+        probe = torch.zeros(1, 1, 3, 3)
+        shapes = {tuple(operator(probe).shape[-2:]) for operator in operators}
+        if len(shapes) > 1:
+            raise ValueError(f"Stacked: the operators respond on different grids, {sorted(shapes)} for a 3x3 image. "
+                             "Stack cell operators with cell operators and pixel operators with pixel operators.")
+
+    def _members(self) -> list[Operator]:
+        return [operator for operator in self.operators if isinstance(operator, Operator)]
+
+    def forward(self, u: Image) -> Responses:
+        return torch.cat([operator(u) for operator in self._members()], dim=3)
+
+    def adjoint(self, v: Responses) -> Image:
+        probe = v.new_zeros(1, 1, 3, 3)
+        sizes = [operator(probe).shape[3] for operator in self._members()]
+        parts = zip(self._members(), v.split(sizes, dim=3), strict=True)
+        return torch.stack([operator.adjoint(part) for operator, part in parts]).sum(0)
+
+    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+        return torch.stack([operator.symbol(theta_y, theta_x) for operator in self._members()]).sum(0)
+
+    def cell_weights(self, v: Responses) -> Tensor:
+        return self._members()[0].cell_weights(v)
+
+    @property
+    def degree(self) -> int:
+        return max(operator.degree for operator in self._members())
+
+    @property
+    def reach(self) -> int:
+        return max(operator.reach for operator in self._members())

@@ -1,0 +1,124 @@
+"""Operators on several scales at once."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from whorl import validation
+from whorl.operators.base import Operator
+from whorl.operators.smoothing import TRUNCATE, Smoothing
+from whorl.positive import geometric
+from whorl.types import Image, Responses
+
+__all__ = ["ScaleSampling", "ScaleStack", "sample_scales"]
+
+
+class ScaleSampling(NamedTuple):
+    r"""Scales :math:`\sigma_\ell` and the steps :math:`\omega_\ell = \sigma_{\ell+1} - \sigma_\ell` between them."""
+
+    sigma: tuple[float, ...]
+    omega: tuple[float, ...]
+
+
+def sample_scales(count: int = 8, smallest: float = 0.1, largest: float = 10.0) -> ScaleSampling:
+    r"""The exponential sampling of the paper: :math:`\sigma_\ell = 0.1 \cdot 100^{(\ell-1)/8}`.
+
+    >>> [round(sigma, 2) for sigma in sample_scales().sigma]
+    [0.1, 0.18, 0.32, 0.56, 1.0, 1.78, 3.16, 5.62]
+    >>> round(sum(sample_scales().omega), 6)
+    9.9
+    """
+    if count < 1:
+        raise ValueError(f"sample_scales: count must be at least 1, got {count}.")
+    nodes = geometric(
+        validation.number(smallest, "smallest", "sample_scales", 0.0, open_low=True),
+        validation.number(largest, "largest", "sample_scales", smallest, open_low=True),
+        count,
+    )
+    steps = tuple(after - before for before, after in zip(nodes[:-1], nodes[1:], strict=True))
+    return ScaleSampling(tuple(nodes[:-1]), steps)
+
+
+class ScaleStack(Operator):
+    r"""One operator on several scales, :math:`K_\ell = \beta_\ell\, K\, G_{\sigma_\ell}`.
+
+    Shapes: ``(n, c, y, x) -> (n, c, s, k, y', x')``. In the inner product scale :math:`\ell` counts
+    :math:`\omega_\ell`, so that
+
+    .. math:: K^* v = \sum_\ell \omega_\ell\, \beta_\ell\, G_{\sigma_\ell} K^* v_\ell ,
+
+    the adjoint side of the paper's equation (fullcoupling). Smoothing first and differencing then costs one smoothing
+    per scale and direction of travel.
+
+    Parameters
+    ----------
+    operator : Operator
+        What is applied on each scale.
+    sampling : ScaleSampling
+        Scales and their weights; the paper's eight by default.
+    beta : sequence of float, optional
+        Weight per scale; 1 by default.
+    trainable : bool
+        Whether the weights ``beta`` are trained.
+
+    Guarantees
+    ----------
+    Exact adjoint in the weighted product; a proven norm bound from the sum of all symbols, at most 1 % above the norm.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        sampling: ScaleSampling | None = None,
+        beta: Sequence[float] | None = None,
+        *,
+        trainable: bool = False,
+        truncate: float = TRUNCATE,
+    ) -> None:
+        super().__init__()
+        self.operator = operator
+        self.sampling = sample_scales() if sampling is None else sampling
+        weights = [1.0] * len(self.sampling.sigma) if beta is None else [float(b) for b in beta]
+        if len(weights) != len(self.sampling.sigma):
+            raise ValueError(f"ScaleStack: expected one beta per scale, {len(self.sampling.sigma)}, got {len(weights)}.")
+        self.beta = nn.Parameter(torch.tensor(weights, dtype=torch.float64), requires_grad=trainable)
+        self.register_buffer("omega", torch.tensor(self.sampling.omega, dtype=torch.float64))
+        self.smoothings = nn.ModuleList(Smoothing(sigma, truncate) for sigma in self.sampling.sigma)
+
+    def forward(self, u: Image) -> Responses:
+        scales = [beta * self.operator(G(u)) for beta, G in zip(self.beta.unbind(), self.smoothings, strict=True)]
+        return torch.cat(scales, dim=2)
+
+    def adjoint(self, v: Responses) -> Image:
+        weights = (self.get_buffer("omega") * self.beta).unbind()
+        scales = zip(weights, self._members(), v.split(1, dim=2), strict=True)
+        terms = [weight * G.adjoint(self.operator.adjoint(part)) for weight, G, part in scales]
+        return torch.stack(terms).sum(0)
+
+    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+        weights = (self.get_buffer("omega") * self.beta.detach() ** 2).unbind()
+        transfers = [weight * G.transfer(theta_y, theta_x) ** 2 for weight, G in zip(weights, self._members(), strict=True)]
+        return self.operator.symbol(theta_y, theta_x) * torch.stack(transfers).sum(0)
+
+    def scale_weights(self, like: Tensor) -> Tensor:
+        return self.get_buffer("omega").to(like).view(1, 1, -1, 1, 1, 1)
+
+    def cell_weights(self, v: Responses) -> Tensor:
+        return self.operator.cell_weights(v)
+
+    @property
+    def degree(self) -> int:
+        return self.operator.degree + 2 * max(G.radius for G in self._members())
+
+    @property
+    def reach(self) -> int:
+        return self.operator.reach + 2 * max(G.radius for G in self._members())
+
+    @property
+    def axes(self) -> int:
+        return self.operator.axes
+
+    def _members(self) -> list[Smoothing]:
+        return [G for G in self.smoothings if isinstance(G, Smoothing)]

@@ -1,0 +1,55 @@
+"""Positive parameters, fixed or trainable."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from whorl import validation
+
+__all__ = ["Positive"]
+
+
+class Positive(nn.Module):
+    """A positive number (or vector) that stays positive under training.
+
+    Fixed, it is kept as it is, so that ``Positive(0.1)`` is 0.1 to the last bit; trainable, its logarithm is the
+    parameter. Values are float64; as they enter products with images of any precision they do not change its dtype.
+
+    >>> Positive(12.0)()
+    tensor(12., dtype=torch.float64)
+    """
+
+    def __init__(self, value: float | Sequence[float], *, trainable: bool = False, name: str = "value") -> None:
+        super().__init__()
+        numbers = [value] if isinstance(value, int | float) else list(value)
+        checked = [validation.number(v, name, "Positive", 0.0, open_low=True) for v in numbers]
+        tensor = torch.tensor(checked if not isinstance(value, int | float) else checked[0], dtype=torch.float64)
+        self.trainable = trainable
+        if trainable:
+            self.log = nn.Parameter(tensor.log())
+        else:
+            self.register_buffer("fixed", tensor, persistent=True)
+
+    def forward(self) -> Tensor:
+        """The positive value."""
+        if self.trainable:
+            return self.log.exp()
+        fixed: Tensor = self.get_buffer("fixed")
+        return fixed
+
+    def extra_repr(self) -> str:
+        shown = self.forward().detach()
+        return (f"{shown.item():g}" if shown.dim() == 0 else f"{shown.tolist()}") + (
+            ", trainable" if self.trainable else ""
+        )
+
+
+def geometric(first: float, last: float, count: int) -> list[float]:
+    """``count + 1`` numbers from ``first`` to ``last`` with a constant ratio.
+
+    >>> [round(value, 2) for value in geometric(0.1, 10, 8)]
+    [0.1, 0.18, 0.32, 0.56, 1.0, 1.78, 3.16, 5.62, 10.0]
+    """
+    return [first * math.exp(math.log(last / first) * step / count) for step in range(count + 1)]

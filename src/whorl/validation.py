@@ -1,0 +1,56 @@
+"""Checks at the public entries. Each message names the caller's value and the remedy; inside, code trusts its input."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whorl.errors import ShapeError
+from whorl.types import Spacing
+
+
+def image(u: Any, caller: str) -> Tensor:
+    """A floating-point image ``(n, c, y, x)`` without empty axes."""
+    if not isinstance(u, Tensor):
+        raise ShapeError(f"{caller}: expected a torch tensor (n, c, y, x), got {type(u).__name__}. "
+                         "Use whorl.diffuse for NumPy arrays.")
+    if u.dim() != 4 or 0 in u.shape:
+        raise ShapeError(f"{caller}: expected an image (n, c, y, x) with no empty axis, got shape {tuple(u.shape)}. "
+                         "Use u[None, None] for a single grey image.")
+    if u.dtype not in (torch.float32, torch.float64):
+        raise ShapeError(f"{caller}: expected float32 or float64, got {u.dtype}. Convert with u.float(), "
+                         "or use whorl.diffuse, which filters integers in float and rounds back.")
+    return u
+
+
+def finite(u: Tensor, caller: str) -> Tensor:
+    """The same tensor, if it holds neither NaN nor infinity."""
+    if not bool(torch.isfinite(u).all()):
+        bad = int((~torch.isfinite(u)).sum())
+        raise ValueError(f"{caller}: the image holds {bad} NaN or infinite value(s). "
+                         "Replace them first, for example with numpy.nan_to_num or an inpainting.")
+    return u
+
+
+def number(value: Any, name: str, caller: str, low: float, high: float = math.inf, *, open_low: bool = False) -> float:
+    """A finite number within ``[low, high]`` (or ``(low, high]``)."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{caller}: {name} must be a number, got {value!r}.") from None
+    inside = (low < result if open_low else low <= result) and result <= high and math.isfinite(result)
+    if not inside:
+        left = "(" if open_low else "["
+        right = f"{high:g}]" if math.isfinite(high) else "inf)"
+        raise ValueError(f"{caller}: {name} must lie in {left}{low:g}, {right}, got {value!r}.")
+    return result
+
+
+def spacing(value: Any, caller: str) -> Spacing:
+    """Two positive pixel sizes ``(h_y, h_x)``; one number stands for both."""
+    pair = (value, value) if isinstance(value, int | float) else tuple(value)
+    if len(pair) != 2:
+        raise ValueError(f"{caller}: spacing must be (h_y, h_x) or one number, got {value!r}.")
+    h_y, h_x = (number(h, "spacing", caller, 0.0, open_low=True) for h in pair)
+    return h_y, h_x
