@@ -98,7 +98,7 @@ class ScaleStack(Operator):
         return torch.stack(terms).sum(0)
 
     def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
-        weights = (self.get_buffer("omega") * self.beta.detach() ** 2).unbind()
+        weights = (self.get_buffer("omega") * self.beta.detach() ** 2).tolist()
         transfers = [weight * G.transfer(theta_y, theta_x) ** 2 for weight, G in zip(weights, self._members(), strict=True)]
         return self.operator.symbol(theta_y, theta_x) * torch.stack(transfers).sum(0)
 

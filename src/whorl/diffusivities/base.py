@@ -1,0 +1,79 @@
+r"""Diffusivities :math:`g` and their regularisers :math:`\Psi`, with :math:`g = \Psi'`.
+
+Both take the *squared* magnitude :math:`s^2` as it is: a root would have infinite slope on flat images. The energies of
+whorl are :math:`E = \frac12 \sum \Psi`, so that their gradient flow has no factor 2.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from whorl.positive import Positive
+
+__all__ = ["Diffusivity"]
+
+# Nodes and weights of the five-point Gauss rule on [0, 1].
+_NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.9530899229693319)
+_WEIGHTS = (0.11846344252809454, 0.23931433524968324, 0.28444444444444444, 0.23931433524968324, 0.11846344252809454)
+
+
+class Diffusivity(nn.Module, ABC):
+    r"""Base of all diffusivities: decreasing, positive, with :math:`0 < g \le` ``maximum()``.
+
+    Parameters
+    ----------
+    contrast : float or sequence of float
+        The paper's :math:`\lambda > 0`, in the units of the image. A sequence gives every scale a contrast of its own,
+        as in the original model of Alt and Weickert; such a model has no energy.
+    trainable : bool
+        Whether the contrast is trained (through its logarithm, so that it stays positive).
+    """
+
+    def __init__(self, contrast: float | Sequence[float] = 1.0, *, trainable: bool = False) -> None:
+        super().__init__()
+        self._contrast = Positive(contrast, trainable=trainable, name="contrast")
+
+    @property
+    def contrast(self) -> Tensor:
+        """The contrast; a vector over scales is shaped to meet the scale axis of responses."""
+        value: Tensor = self._contrast()
+        return value if value.dim() == 0 else value.view(-1, 1, 1, 1)
+
+    @property
+    def scale_adaptive(self) -> bool:
+        """Whether every scale has a contrast of its own."""
+        return self.contrast.dim() > 0
+
+    @abstractmethod
+    def forward(self, s2: Tensor) -> Tensor:
+        """The diffusivity ``g(s2)``."""
+
+    @abstractmethod
+    def psi(self, s2: Tensor) -> Tensor:
+        """The regulariser, with ``psi(0) = 0`` and ``psi' = g``."""
+
+    @abstractmethod
+    def slope(self, s2: Tensor) -> Tensor:
+        """The derivative ``g'(s2)``, never positive."""
+
+    def maximum(self) -> float:
+        """The largest value, ``g(0)``."""
+        return 1.0
+
+    def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
+        r"""The slope of the secant, :math:`g[x, y] = (g(y) - g(x)) / (y - x)`, and :math:`g'(x)` where both meet.
+
+        Close arguments are handled by Gauss quadrature of :math:`g' `, so that value and gradient stay exact.
+        """
+        squared = self._scaled(self.contrast**2, x)
+        width = y - x
+        near = width.abs() < 0.25 * squared
+        close = sum(w * self.slope(x + node * torch.where(near, width, 0)) for node, w in zip(_NODES, _WEIGHTS, strict=True))
+        distant = (self(y) - self(x)) / torch.where(near, 1, width)
+        return torch.where(near, torch.as_tensor(close), distant)
+
+    def _scaled(self, value: Tensor, like: Tensor) -> Tensor:
+        """Contrast-like values in the precision of the image: scalars never promote, vectors would."""
+        return value if value.dim() == 0 else value.to(like.dtype)

@@ -1,0 +1,190 @@
+"""The classical diffusivities, each with its regulariser in closed form."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from whorl.diffusivities.base import Diffusivity
+
+__all__ = ["Charbonnier", "Exponential", "Homogeneous", "Rational", "RegularisedTV", "Weickert"]
+
+
+class Exponential(Diffusivity):
+    r"""The exponential diffusivity of Perona and Malik (1990), the paper's choice.
+
+    .. math:: g(s^2) = \exp\!\Big(-\frac{s^2}{2\lambda^2}\Big), \qquad
+              \Psi(s^2) = 2\lambda^2 \Big(1 - \exp\!\Big(-\frac{s^2}{2\lambda^2}\Big)\Big)
+
+    >>> Exponential(2.0)(torch.tensor(8.0))
+    tensor(0.3679)
+    """
+
+    def forward(self, s2: Tensor) -> Tensor:
+        return torch.exp(-s2 / self._twice(s2))
+
+    def psi(self, s2: Tensor) -> Tensor:
+        return -self._twice(s2) * torch.expm1(-s2 / self._twice(s2))
+
+    def slope(self, s2: Tensor) -> Tensor:
+        return -self(s2) / self._twice(s2)
+
+    def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.slope(x) * _relative_decay((y - x) / self._twice(x))
+
+    def _twice(self, like: Tensor) -> Tensor:
+        return self._scaled(2 * self.contrast**2, like)
+
+
+class Rational(Diffusivity):
+    r"""The rational diffusivity of Perona and Malik (1990).
+
+    .. math:: g(s^2) = \frac{1}{1 + s^2/\lambda^2}, \qquad \Psi(s^2) = \lambda^2 \ln(1 + s^2/\lambda^2)
+
+    >>> Rational(2.0)(torch.tensor(4.0))
+    tensor(0.5000)
+    """
+
+    def forward(self, s2: Tensor) -> Tensor:
+        return 1 / (1 + s2 / self._square(s2))
+
+    def psi(self, s2: Tensor) -> Tensor:
+        return self._square(s2) * torch.log1p(s2 / self._square(s2))
+
+    def slope(self, s2: Tensor) -> Tensor:
+        return -self(s2) ** 2 / self._square(s2)
+
+    def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
+        return -self(x) * self(y) / self._square(x)
+
+    def _square(self, like: Tensor) -> Tensor:
+        return self._scaled(self.contrast**2, like)
+
+
+class Charbonnier(Diffusivity):
+    r"""The diffusivity of Charbonnier et al. (1994), whose regulariser is convex in :math:`s`.
+
+    .. math:: g(s^2) = \frac{1}{\sqrt{1 + s^2/\lambda^2}}, \qquad
+              \Psi(s^2) = 2\lambda^2 \Big(\sqrt{1 + s^2/\lambda^2} - 1\Big)
+
+    >>> Charbonnier(2.0)(torch.tensor(12.0))
+    tensor(0.5000)
+    """
+
+    def forward(self, s2: Tensor) -> Tensor:
+        return torch.rsqrt(1 + s2 / self._square(s2))
+
+    def psi(self, s2: Tensor) -> Tensor:
+        return 2 * s2 / (1 + torch.sqrt(1 + s2 / self._square(s2)))
+
+    def slope(self, s2: Tensor) -> Tensor:
+        return -0.5 * self(s2) ** 3 / self._square(s2)
+
+    def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
+        at_x, at_y = self(x), self(y)
+        return -((at_x * at_y) ** 2) / ((at_x + at_y) * self._square(x))
+
+    def _square(self, like: Tensor) -> Tensor:
+        return self._scaled(self.contrast**2, like)
+
+
+class RegularisedTV(Diffusivity):
+    r"""Regularised total variation: the contrast is the regularisation :math:`\varepsilon`, in grey values.
+
+    .. math:: g(s^2) = \frac{1}{\sqrt{s^2 + \varepsilon^2}}, \qquad
+              \Psi(s^2) = 2 \Big(\sqrt{s^2 + \varepsilon^2} - \varepsilon\Big)
+
+    It is Charbonnier's diffusivity divided by the contrast; ``maximum()`` is :math:`1/\varepsilon`, so small
+    :math:`\varepsilon` means small steps.
+
+    >>> RegularisedTV(3.0)(torch.tensor(16.0))
+    tensor(0.2000)
+    """
+
+    def forward(self, s2: Tensor) -> Tensor:
+        return torch.rsqrt(s2 + self._square(s2))
+
+    def psi(self, s2: Tensor) -> Tensor:
+        return 2 * s2 / (torch.sqrt(s2 + self._square(s2)) + self._scaled(self.contrast, s2))
+
+    def slope(self, s2: Tensor) -> Tensor:
+        return -0.5 * self(s2) ** 3
+
+    def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
+        at_x, at_y = self(x), self(y)
+        return -((at_x * at_y) ** 2) / (at_x + at_y)
+
+    def maximum(self) -> float:
+        return 1 / float(self.contrast.detach().min())
+
+    def _square(self, like: Tensor) -> Tensor:
+        return self._scaled(self.contrast**2, like)
+
+
+class Weickert(Diffusivity):
+    r"""The diffusivity of Weickert (1998), which changes from 1 to 0 most rapidly.
+
+    .. math:: g(s^2) = 1 - \exp\!\Big(-\frac{C}{(s^2/\lambda^2)^4}\Big), \qquad C = 3.31488,
+
+    with :math:`\Psi` from the incomplete gamma function. The constant makes the flux :math:`g(s^2) s` grow for
+    :math:`s < \lambda` and fall for :math:`s > \lambda`.
+
+    >>> Weickert(2.0)(torch.tensor([0.0, 400.0]))
+    tensor([1.0000e+00, 3.3149e-08])
+    """
+
+    # Below this value of s2 / lambda² the exponential is zero in every precision.
+    _FLAT = 0.2
+
+    def forward(self, s2: Tensor) -> Tensor:
+        return -torch.expm1(-self._exponent(s2))
+
+    def psi(self, s2: Tensor) -> Tensor:
+        x, z = s2 / self._square(s2), self._exponent(s2)
+        third = torch.tensor(0.75, dtype=s2.dtype, device=s2.device)
+        constant = _CONSTANT**0.25 * math.gamma(0.75)
+        return self._square(s2) * (-x * torch.expm1(-z) + constant * torch.special.gammaincc(third, z))
+
+    def slope(self, s2: Tensor) -> Tensor:
+        x, z = (s2 / self._square(s2)).clamp_min(self._FLAT), self._exponent(s2)
+        return -4 * z / x * torch.exp(-z) / self._square(s2)
+
+    def _exponent(self, s2: Tensor) -> Tensor:
+        return _CONSTANT / (s2 / self._square(s2)).clamp_min(self._FLAT) ** 4
+
+    def _square(self, like: Tensor) -> Tensor:
+        return self._scaled(self.contrast**2, like)
+
+
+class Homogeneous(Diffusivity):
+    r"""Constant diffusivity: :math:`g = 1`, :math:`\Psi(s^2) = s^2`. The contrast has no effect.
+
+    >>> Homogeneous()(torch.tensor([0.0, 7.0]))
+    tensor([1., 1.])
+    """
+
+    def forward(self, s2: Tensor) -> Tensor:
+        return torch.ones_like(s2)
+
+    def psi(self, s2: Tensor) -> Tensor:
+        return s2
+
+    def slope(self, s2: Tensor) -> Tensor:
+        return torch.zeros_like(s2)
+
+    def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
+        return torch.zeros_like(x + y)
+
+
+_CONSTANT = 3.31488
+
+
+def _relative_decay(z: Tensor) -> Tensor:
+    """``(1 - exp(-z)) / z`` with value and gradient exact near ``z = 0``, where it is a power series."""
+    near = z.abs() < 0.3
+    small = torch.where(near, z, 0)
+    series = torch.ones_like(small)
+    for k in range(12, 1, -1):
+        series = 1 - small / k * series
+    large = torch.where(near, 1, z)
+    return torch.where(near, series, -torch.expm1(-large) / large)

@@ -1,0 +1,73 @@
+"""A diffusivity whose shape is trained."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from whorl.diffusivities.base import Diffusivity
+from whorl.positive import geometric
+
+__all__ = ["FreeForm"]
+
+
+class FreeForm(Diffusivity):
+    r"""A trainable decreasing diffusivity: a convex combination of steps at several thresholds.
+
+    .. math:: g(s^2) = \sum_j w_j \frac{1}{1 + (x / c_j)^2}, \qquad
+              \Psi(s^2) = \lambda^2 \sum_j w_j\, c_j \arctan(x / c_j), \qquad x = s^2/\lambda^2,
+
+    with :math:`w = \mathrm{softmax}` of the trained logits and fixed thresholds :math:`c_j` spaced geometrically.
+
+    Guarantees
+    ----------
+    Decreasing and positive with :math:`g(0) = 1` for any parameters, so that the stability limits hold throughout
+    training.
+
+    >>> FreeForm(1.0)(torch.zeros(1))
+    tensor([1.])
+    """
+
+    def __init__(
+        self,
+        contrast: float | Sequence[float] = 1.0,
+        *,
+        trainable: bool = True,
+        steps: int = 8,
+        smallest: float = 1 / 16,
+        largest: float = 16.0,
+    ) -> None:
+        super().__init__(contrast, trainable=trainable)
+        if steps < 2:
+            raise ValueError(f"FreeForm: steps must be at least 2, got {steps}.")
+        self.thresholds = tuple(geometric(smallest, largest, steps - 1))
+        self.logits = nn.Parameter(torch.zeros(steps, dtype=torch.float64), requires_grad=trainable)
+
+    def forward(self, s2: Tensor) -> Tensor:
+        # The weights sum to one, so that 1 minus the rest is exact at zero.
+        x = self._argument(s2)
+        return 1 - self._sum(lambda c: (x / c) ** 2 / (1 + (x / c) ** 2))
+
+    def psi(self, s2: Tensor) -> Tensor:
+        x = self._argument(s2)
+        return self._square(s2) * self._sum(lambda c: c * torch.atan(x / c))
+
+    def slope(self, s2: Tensor) -> Tensor:
+        x = self._argument(s2)
+        return -self._sum(lambda c: 2 * x / c**2 / (1 + (x / c) ** 2) ** 2) / self._square(s2)
+
+    def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
+        x, y = self._argument(x), self._argument(y)
+        secants = self._sum(lambda c: (x + y) / c**2 / ((1 + (x / c) ** 2) * (1 + (y / c) ** 2)))
+        return -secants / self._square(x)
+
+    def _sum(self, term: Callable[[float], Tensor]) -> Tensor:
+        weights = torch.softmax(self.logits, 0).unbind()
+        return torch.stack([weight * term(c) for weight, c in zip(weights, self.thresholds, strict=True)]).sum(0)
+
+    def _argument(self, s2: Tensor) -> Tensor:
+        return s2 / self._square(s2)
+
+    def _square(self, like: Tensor) -> Tensor:
+        return self._scaled(self.contrast**2, like)
+

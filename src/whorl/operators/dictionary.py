@@ -1,0 +1,135 @@
+"""Trainable operators that are rotationally invariant by construction."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from whorl.operators.base import Operator
+from whorl.operators.laplacian import Laplacian
+from whorl.operators.smoothing import Smoothing
+from whorl.types import Image, Responses
+
+__all__ = ["Dictionary", "LaplacianPower"]
+
+
+class LaplacianPower(nn.Module):
+    r"""The rotationally invariant image filter :math:`(\frac{1}{4}\Delta)^m G_\sigma`, another word for a dictionary.
+
+    >>> LaplacianPower(1.0, power=2).radius
+    6
+    """
+
+    def __init__(self, sigma: float, power: int = 1) -> None:
+        super().__init__()
+        if power < 0:
+            raise ValueError(f"LaplacianPower: power must not be negative, got {power}.")
+        self.smoothing, self.laplacian, self.power = Smoothing(sigma), Laplacian(), power
+
+    def forward(self, u: Image) -> Image:
+        """The filtered image."""
+        result: Tensor = self.smoothing(u)
+        for _ in range(self.power):
+            result = 0.25 * self.laplacian(result)[:, :, 0, 0]
+        return result
+
+    def adjoint(self, v: Image) -> Image:
+        """The same: Laplacian and Gaussian are symmetric and commute."""
+        return self.forward(v)
+
+    def transfer(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+        """The factor for a cosine of this frequency."""
+        gain = -0.25 * self.laplacian.gradient.symbol(theta_y, theta_x)
+        return gain**self.power * self.smoothing.transfer(theta_y, theta_x)
+
+    @property
+    def radius(self) -> int:
+        """How far the filter looks, in pixels."""
+        return self.smoothing.radius + self.power
+
+
+class Dictionary(Operator):
+    r"""Trainable combinations of rotationally invariant filters before one base operator (paper, Discussion).
+
+    .. math:: (K_f u) = K \sum_j w_{fj}\, A_j u
+
+    with words :math:`A_j` such as Gaussians of several widths or Laplacians of Gaussians. Whatever the weights
+    :math:`w`, each feature :math:`f` is a rotationally invariant operator of the kind of :math:`K`. Features take the
+    place of scales: ``(n, c, y, x) -> (n, c, f, k, y', x')``.
+
+    Guarantees
+    ----------
+    Exact adjoint for any weights; a proven norm bound that follows the weights.
+
+    Examples
+    --------
+    >>> from whorl.operators import CellGradient
+    >>> K = Dictionary(CellGradient(), [Smoothing(0.5), Smoothing(2.0)], features=3)
+    >>> K(torch.zeros(1, 1, 8, 8)).shape
+    torch.Size([1, 1, 3, 4, 9, 9])
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        words: Sequence[Smoothing | LaplacianPower],
+        features: int = 1,
+        weights: Tensor | None = None,
+        *,
+        trainable: bool = True,
+    ) -> None:
+        super().__init__()
+        if not words or features < 1:
+            raise ValueError(f"Dictionary: needs at least one word and one feature, got {len(words)} and {features}.")
+        if weights is None:
+            # Start as a soft identity: feature f leans on word f.
+            weights = torch.eye(features, len(words), dtype=torch.float64) * 0.9 + 0.1 / len(words)
+        if tuple(weights.shape) != (features, len(words)):
+            raise ValueError(f"Dictionary: weights must have shape {(features, len(words))}, got {tuple(weights.shape)}.")
+        self.operator = operator
+        self.words = nn.ModuleList(words)
+        self.weights = nn.Parameter(weights.detach().double().clone(), requires_grad=trainable)
+
+    def forward(self, u: Image) -> Responses:
+        spoken = [word(u) for word in self.words]
+        mixtures = [_mix(row, spoken) for row in self.weights.unbind(0)]
+        return torch.cat([self.operator(mixture) for mixture in mixtures], dim=2)
+
+    def adjoint(self, v: Responses) -> Image:
+        mixtures = [self.operator.adjoint(part) for part in v.split(1, dim=2)]
+        spoken = [_mix(column, mixtures) for column in self.weights.unbind(1)]
+        words = zip(self._members(), spoken, strict=True)
+        return torch.stack([word.adjoint(image) for word, image in words]).sum(0)
+
+    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+        transfers = torch.stack([word.transfer(theta_y, theta_x) for word in self._members()])
+        gains = torch.einsum("fj,jyx->fyx", self.weights.detach().cpu(), transfers)
+        return self.operator.symbol(theta_y, theta_x) * (gains**2).sum(0)
+
+    def scale_weights(self, like: Tensor) -> Tensor:
+        return like.new_ones(1, 1, self.weights.shape[0], 1, 1, 1)
+
+    def cell_weights(self, v: Responses) -> Tensor:
+        return self.operator.cell_weights(v)
+
+    @property
+    def degree(self) -> int:
+        return self.operator.degree + 2 * max(word.radius for word in self._members())
+
+    @property
+    def reach(self) -> int:
+        return self.operator.reach + 2 * max(word.radius for word in self._members())
+
+    @property
+    def axes(self) -> int:
+        return self.operator.axes
+
+    def _members(self) -> list[Smoothing | LaplacianPower]:
+        return [word for word in self.words if isinstance(word, Smoothing | LaplacianPower)]
+
+
+def _mix(weights: Tensor, images: list[Tensor]) -> Tensor:
+    result = weights[0] * images[0]
+    for weight, image in zip(weights[1:], images[1:], strict=True):
+        result = result + weight * image
+    return result

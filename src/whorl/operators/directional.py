@@ -1,0 +1,134 @@
+"""Derivatives along many directions, each with a stencil of its own."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from whorl import validation
+from whorl.operators.base import Operator
+from whorl.operators.boundary import fold, mirror
+from whorl.operators.cells import border_weights
+from whorl.types import Image, Responses, Spacing
+
+__all__ = ["DirectionalDerivatives", "cubic_weights"]
+
+# The 4x4 taps around a cell centre fall into eight pairs that lie opposite each other. Working with the eight
+# differences makes constants vanish exactly and shares the work between all directions.
+_PAIRS = [(row, column) for row in range(2) for column in range(4)]
+
+
+def cubic_weights(t: float) -> tuple[float, float, float, float]:
+    """Cubic convolution weights (Keys 1981) of the samples at -1, 0, 1, 2 for a point at ``t`` in [0, 1].
+
+    >>> cubic_weights(0.5)
+    (-0.0625, 0.5625, 0.5625, -0.0625)
+    """
+    return (
+        ((-0.5 * t + 1.0) * t - 0.5) * t,
+        (1.5 * t - 2.5) * t * t + 1.0,
+        ((-1.5 * t + 2.0) * t + 0.5) * t,
+        (0.5 * t - 0.5) * t * t,
+    )
+
+
+class DirectionalDerivatives(Operator):
+    r"""Derivatives along the directions :math:`\theta_j = \pi j / m`, for the integration model of Weickert (1994).
+
+    .. math:: (K u)_j = \sqrt{\tfrac{2}{m}}\; \frac{u(z + \tfrac{\ell}{2} e_{\theta_j}) - u(z - \tfrac{\ell}{2}
+              e_{\theta_j})}{\ell}, \qquad \ell = \min(h_x, h_y),
+
+    at the cell centres :math:`z`, where the values between pixels come from cubic convolution: a 4x4 stencil per
+    direction. The factor :math:`\sqrt{2/m}` is the quadrature of :math:`\frac{2}{\pi} \int_0^\pi d\theta`, so that
+    :math:`K^* K \approx -\Delta`.
+
+    Shapes: ``(n, c, y, x) -> (n, c, 1, m, y+1, x+1)``.
+
+    Guarantees
+    ----------
+    Exact adjoint; proven norm bound; annihilates constants to the last bit. Quarter turns carry over when ``directions``
+    is even, since only then a turned direction is again one of the set.
+
+    Notes
+    -----
+    Blind to checkerboards, like the cell gradient with alpha = 1/2. Costs ``m`` channels where the tensor form of
+    edge-enhancing diffusion needs two: this is what a sophisticated nonlinearity saves.
+    """
+
+    def __init__(self, directions: int = 8, spacing: Spacing | float = (1.0, 1.0)) -> None:
+        super().__init__()
+        if int(directions) != directions or directions < 2:
+            raise ValueError(f"DirectionalDerivatives: directions must be a whole number >= 2, got {directions!r}.")
+        self.directions = int(directions)
+        self.spacing = validation.spacing(spacing, "DirectionalDerivatives")
+        self.weights = [self._stencil(math.pi * j / directions) for j in range(self.directions)]
+
+    def forward(self, u: Image) -> Responses:
+        rows, columns = u.shape[-2] + 1, u.shape[-1] + 1
+        extended = mirror(u, 2)
+
+        def tap(row: int, column: int) -> Tensor:
+            return extended[..., row : row + rows, column : column + columns]
+
+        pairs = [tap(3 - row, 3 - column) - tap(row, column) for row, column in _PAIRS]
+        return torch.stack([_combine(weights, pairs) for weights in self.weights], dim=2).unsqueeze(2)
+
+    def adjoint(self, v: Responses) -> Image:
+        parts = (v * self.cell_weights(v)).squeeze(2).unbind(2)
+        pad = torch.nn.functional.pad
+        spread = torch.zeros(())
+        for index, (row, column) in enumerate(_PAIRS):
+            pair = _combine([weights[index] for weights in self.weights], parts)
+            far = pad(pair, (3 - column, column, 3 - row, row))
+            near = pad(pair, (column, 3 - column, row, 3 - row))
+            spread = spread + (far - near) if index else far - near
+        return fold(spread, 2)
+
+    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+        total = torch.zeros_like(theta_y + theta_x)
+        for weights in self.weights:
+            terms = zip(weights, _PAIRS, strict=True)
+            # Opposite taps at distance d from the centre contribute 2 sin(d . theta).
+            gains = [w * 2 * torch.sin((1.5 - row) * theta_y + (1.5 - column) * theta_x) for w, (row, column) in terms]
+            gain = torch.stack(gains).sum(0)
+            # Under mirroring, a cosine mixes the two signs of its frequency with equal parts.
+            terms = zip(weights, _PAIRS, strict=True)
+            others = [w * 2 * torch.sin((1.5 - row) * theta_y - (1.5 - column) * theta_x) for w, (row, column) in terms]
+            other = torch.stack(others).sum(0)
+            total = total + 0.5 * (gain**2 + other**2)
+        return total
+
+    def cell_weights(self, v: Responses) -> Tensor:
+        return border_weights(v)
+
+    @property
+    def degree(self) -> int:
+        return 3
+
+    @property
+    def reach(self) -> int:
+        return 3
+
+    @property
+    def axes(self) -> int:
+        return self.directions
+
+    def extra_repr(self) -> str:
+        return f"directions={self.directions}, spacing={self.spacing}"
+
+    def _stencil(self, theta: float) -> list[float]:
+        """Weights of the eight pair differences for one direction."""
+        h_y, h_x = self.spacing
+        length = min(h_x, h_y)
+        across = cubic_weights(0.5 + 0.5 * length * math.cos(theta) / h_x)
+        down = cubic_weights(0.5 + 0.5 * length * math.sin(theta) / h_y)
+        scale = math.sqrt(2 / self.directions) / length
+        taps = [[down[row] * across[column] for column in range(4)] for row in range(4)]
+        return [scale * (taps[3 - row][3 - column] - taps[row][column]) for row, column in _PAIRS]
+
+
+def _combine(weights: list[float], fields: list[Tensor] | tuple[Tensor, ...]) -> Tensor:
+    result = weights[0] * fields[0]
+    for weight, field in zip(weights[1:], fields[1:], strict=True):
+        result = result + weight * field
+    return result
