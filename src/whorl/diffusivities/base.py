@@ -65,15 +65,15 @@ class Diffusivity(nn.Module, ABC):
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         r"""The slope of the secant, :math:`g[x, y] = (g(y) - g(x)) / (y - x)`, and :math:`g'(x)` where both meet.
 
-        Close arguments are handled by Gauss quadrature of :math:`g' `, so that value and gradient stay exact.
+        Close arguments are handled by Gauss quadrature of the slope, so that value and gradient stay exact.
         """
-        squared = self._scaled(self.contrast**2, x)
+        squared = self._contrast_squared(x)
         width = y - x
         near = width.abs() < 0.25 * squared
         close = sum(w * self.slope(x + node * torch.where(near, width, 0)) for node, w in zip(_NODES, _WEIGHTS, strict=True))
         distant = (self(y) - self(x)) / torch.where(near, 1, width)
         return torch.where(near, torch.as_tensor(close), distant)
 
-    def _scaled(self, value: Tensor, like: Tensor) -> Tensor:
-        """Contrast-like values in the precision of the image: scalars never promote, vectors would."""
-        return value if value.dim() == 0 else value.to(like.dtype)
+    def _contrast_squared(self, like: Tensor) -> Tensor:
+        """The squared contrast in the precision of the image, which must not be promoted."""
+        return (self.contrast**2).to(like.dtype)

@@ -33,7 +33,7 @@ class Exponential(Diffusivity):
         return self.slope(x) * _relative_decay((y - x) / self._twice(x))
 
     def _twice(self, like: Tensor) -> Tensor:
-        return self._scaled(2 * self.contrast**2, like)
+        return 2 * self._contrast_squared(like)
 
 
 class Rational(Diffusivity):
@@ -46,19 +46,16 @@ class Rational(Diffusivity):
     """
 
     def forward(self, s2: Tensor) -> Tensor:
-        return 1 / (1 + s2 / self._square(s2))
+        return 1 / (1 + s2 / self._contrast_squared(s2))
 
     def psi(self, s2: Tensor) -> Tensor:
-        return self._square(s2) * torch.log1p(s2 / self._square(s2))
+        return self._contrast_squared(s2) * torch.log1p(s2 / self._contrast_squared(s2))
 
     def slope(self, s2: Tensor) -> Tensor:
-        return -self(s2) ** 2 / self._square(s2)
+        return -self(s2) ** 2 / self._contrast_squared(s2)
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
-        return -self(x) * self(y) / self._square(x)
-
-    def _square(self, like: Tensor) -> Tensor:
-        return self._scaled(self.contrast**2, like)
+        return -self(x) * self(y) / self._contrast_squared(x)
 
 
 class Charbonnier(Diffusivity):
@@ -72,20 +69,17 @@ class Charbonnier(Diffusivity):
     """
 
     def forward(self, s2: Tensor) -> Tensor:
-        return torch.rsqrt(1 + s2 / self._square(s2))
+        return torch.rsqrt(1 + s2 / self._contrast_squared(s2))
 
     def psi(self, s2: Tensor) -> Tensor:
-        return 2 * s2 / (1 + torch.sqrt(1 + s2 / self._square(s2)))
+        return 2 * s2 / (1 + torch.sqrt(1 + s2 / self._contrast_squared(s2)))
 
     def slope(self, s2: Tensor) -> Tensor:
-        return -0.5 * self(s2) ** 3 / self._square(s2)
+        return -0.5 * self(s2) ** 3 / self._contrast_squared(s2)
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         at_x, at_y = self(x), self(y)
-        return -((at_x * at_y) ** 2) / ((at_x + at_y) * self._square(x))
-
-    def _square(self, like: Tensor) -> Tensor:
-        return self._scaled(self.contrast**2, like)
+        return -((at_x * at_y) ** 2) / ((at_x + at_y) * self._contrast_squared(x))
 
 
 class RegularisedTV(Diffusivity):
@@ -102,10 +96,10 @@ class RegularisedTV(Diffusivity):
     """
 
     def forward(self, s2: Tensor) -> Tensor:
-        return torch.rsqrt(s2 + self._square(s2))
+        return torch.rsqrt(s2 + self._contrast_squared(s2))
 
     def psi(self, s2: Tensor) -> Tensor:
-        return 2 * s2 / (torch.sqrt(s2 + self._square(s2)) + self._scaled(self.contrast, s2))
+        return 2 * s2 / (torch.sqrt(s2 + self._contrast_squared(s2)) + self.contrast.to(s2.dtype))
 
     def slope(self, s2: Tensor) -> Tensor:
         return -0.5 * self(s2) ** 3
@@ -116,9 +110,6 @@ class RegularisedTV(Diffusivity):
 
     def maximum(self) -> float:
         return 1 / float(self.contrast.detach().min())
-
-    def _square(self, like: Tensor) -> Tensor:
-        return self._scaled(self.contrast**2, like)
 
 
 class Weickert(Diffusivity):
@@ -140,20 +131,17 @@ class Weickert(Diffusivity):
         return -torch.expm1(-self._exponent(s2))
 
     def psi(self, s2: Tensor) -> Tensor:
-        x, z = s2 / self._square(s2), self._exponent(s2)
+        x, z = s2 / self._contrast_squared(s2), self._exponent(s2)
         third = torch.tensor(0.75, dtype=s2.dtype, device=s2.device)
         constant = _CONSTANT**0.25 * math.gamma(0.75)
-        return self._square(s2) * (-x * torch.expm1(-z) + constant * torch.special.gammaincc(third, z))
+        return self._contrast_squared(s2) * (-x * torch.expm1(-z) + constant * torch.special.gammaincc(third, z))
 
     def slope(self, s2: Tensor) -> Tensor:
-        x, z = (s2 / self._square(s2)).clamp_min(self._FLAT), self._exponent(s2)
-        return -4 * z / x * torch.exp(-z) / self._square(s2)
+        x, z = (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT), self._exponent(s2)
+        return -4 * z / x * torch.exp(-z) / self._contrast_squared(s2)
 
     def _exponent(self, s2: Tensor) -> Tensor:
-        return _CONSTANT / (s2 / self._square(s2)).clamp_min(self._FLAT) ** 4
-
-    def _square(self, like: Tensor) -> Tensor:
-        return self._scaled(self.contrast**2, like)
+        return _CONSTANT / (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT) ** 4
 
 
 class Homogeneous(Diffusivity):

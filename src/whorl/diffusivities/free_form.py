@@ -24,7 +24,7 @@ class FreeForm(Diffusivity):
     Decreasing and positive with :math:`g(0) = 1` for any parameters, so that the stability limits hold throughout
     training.
 
-    >>> FreeForm(1.0)(torch.zeros(1))
+    >>> FreeForm(1.0, trainable=False)(torch.zeros(1))
     tensor([1.])
     """
 
@@ -50,24 +50,21 @@ class FreeForm(Diffusivity):
 
     def psi(self, s2: Tensor) -> Tensor:
         x = self._argument(s2)
-        return self._square(s2) * self._sum(lambda c: c * torch.atan(x / c))
+        return self._contrast_squared(s2) * self._sum(lambda c: c * torch.atan(x / c))
 
     def slope(self, s2: Tensor) -> Tensor:
         x = self._argument(s2)
-        return -self._sum(lambda c: 2 * x / c**2 / (1 + (x / c) ** 2) ** 2) / self._square(s2)
+        return -self._sum(lambda c: 2 * x / c**2 / (1 + (x / c) ** 2) ** 2) / self._contrast_squared(s2)
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         x, y = self._argument(x), self._argument(y)
         secants = self._sum(lambda c: (x + y) / c**2 / ((1 + (x / c) ** 2) * (1 + (y / c) ** 2)))
-        return -secants / self._square(x)
+        return -secants / self._contrast_squared(x)
 
     def _sum(self, term: Callable[[float], Tensor]) -> Tensor:
         weights = torch.softmax(self.logits, 0).unbind()
         return torch.stack([weight * term(c) for weight, c in zip(weights, self.thresholds, strict=True)]).sum(0)
 
     def _argument(self, s2: Tensor) -> Tensor:
-        return s2 / self._square(s2)
-
-    def _square(self, like: Tensor) -> Tensor:
-        return self._scaled(self.contrast**2, like)
+        return s2 / self._contrast_squared(s2)
 

@@ -1,0 +1,56 @@
+r"""Step-size limits: how far one explicit step may go.
+
+L2 limit. The step :math:`I - \tau (K^* D K + w)` with a symmetric multiplier :math:`0 \le D \le g_{\max}` has eigenvalues
+in [-1, 1] iff :math:`\tau \le 2 / (\|K\|^2 g_{\max} + w)`. Then the L2 norm never grows and, for decreasing :math:`g`,
+neither does the energy.
+
+Max-min limit. Where all weights of the stencil :math:`-K^* D K` off its centre are non-negative, the step is a weighted
+mean as long as :math:`\tau` times the sum of the weights is at most 1. Then the range of grey values never grows.
+"""
+
+from whorl.activations import Activation, Isotropic, Uncoupled
+from whorl.operators import CellGradient, Operator
+
+__all__ = ["automatic_step", "l2_limit", "max_min_limit"]
+
+SAFETY = 0.8
+"""The automatic step stays at this share of the L2 limit, at which stripes of the highest frequency hardly decay."""
+
+
+def l2_limit(operator: Operator, activation: Activation, fidelity_weight: float = 0.0) -> float:
+    r"""The largest step :math:`2 / (\|K\|^2 g_{\max} + w)` that never raises the L2 norm.
+
+    >>> from whorl.diffusivities import Exponential
+    >>> l2_limit(CellGradient(0.41), Isotropic(Exponential(1.0)))
+    0.5
+    """
+    return 2 / (operator.squared_norm_bound() * activation.diffusivity.maximum() + fidelity_weight)
+
+
+def max_min_limit(operator: Operator, activation: Activation, fidelity_weight: float = 0.0) -> float | None:
+    r"""The largest step that never widens the range of grey values, or None where no such step is known.
+
+    For isotropic coupling on cells with :math:`A = h_x^{-2}`, :math:`C = h_y^{-2}` the stencil is non-negative iff
+    :math:`\alpha (A + C) \le \min(A, C)`, and its weights sum to at most :math:`2 (1-\alpha)(A + C)\, g_{\max}`:
+    :math:`\tau \le 1/(4(1-\alpha))` for unit pixels. Uncoupled activations have a non-negative stencil for
+    :math:`\alpha = 0` only; diffusion tensors, fourth order and coupled scales have none.
+
+    >>> from whorl.diffusivities import Exponential
+    >>> round(max_min_limit(CellGradient(0.41), Isotropic(Exponential(1.0))), 4)
+    0.4237
+    """
+    if not isinstance(operator, CellGradient):
+        return None
+    h_y, h_x = operator.spacing
+    A, C, alpha = h_x**-2, h_y**-2, operator.alpha
+    isotropic = isinstance(activation, Isotropic) and alpha * (A + C) <= min(A, C)
+    if isotropic or (isinstance(activation, Uncoupled) and alpha == 0):
+        return 1 / (2 * (1 - alpha) * (A + C) * activation.diffusivity.maximum() + fidelity_weight)
+    return None
+
+
+def automatic_step(operator: Operator, activation: Activation, fidelity_weight: float = 0.0) -> float:
+    """The step chosen when the user gives none: the max-min limit or 0.8 of the L2 limit, whichever is smaller."""
+    safe = SAFETY * l2_limit(operator, activation, fidelity_weight)
+    gentle = max_min_limit(operator, activation, fidelity_weight)
+    return safe if gentle is None else min(gentle, safe)
