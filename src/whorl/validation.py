@@ -13,14 +13,20 @@ from whorl.types import Spacing
 def image(u: Any, caller: str) -> Tensor:
     """A floating-point image ``(n, c, y, x)`` without empty axes."""
     if not isinstance(u, Tensor):
-        raise ShapeError(f"{caller}: expected a torch tensor (n, c, y, x), got {type(u).__name__}. "
-                         "Use whorl.diffuse for NumPy arrays.")
+        raise ShapeError(
+            f"{caller}: expected a torch tensor (n, c, y, x), got {type(u).__name__}. "
+            "Use whorl.diffuse for NumPy arrays."
+        )
     if u.dim() != 4 or 0 in u.shape:
-        raise ShapeError(f"{caller}: expected an image (n, c, y, x) with no empty axis, got shape {tuple(u.shape)}. "
-                         "Use u[None, None] for a single grey image.")
+        raise ShapeError(
+            f"{caller}: expected an image (n, c, y, x) with no empty axis, got shape {tuple(u.shape)}. "
+            "Use u[None, None] for a single grey image."
+        )
     if u.dtype not in (torch.float32, torch.float64):
-        raise ShapeError(f"{caller}: expected float32 or float64, got {u.dtype}. Convert with u.float(), "
-                         "or use whorl.diffuse, which filters integers in float and rounds back.")
+        raise ShapeError(
+            f"{caller}: expected float32 or float64, got {u.dtype}. Convert with u.float(), "
+            "or use whorl.diffuse, which filters integers in float and rounds back."
+        )
     return u
 
 
@@ -28,8 +34,10 @@ def finite(u: Tensor, caller: str) -> Tensor:
     """The same tensor, if it holds neither NaN nor infinity."""
     if not bool(torch.isfinite(u).all()):
         bad = int((~torch.isfinite(u)).sum())
-        raise ValueError(f"{caller}: the image holds {bad} NaN or infinite value(s). "
-                         "Replace them first, for example with numpy.nan_to_num or an inpainting.")
+        raise ValueError(
+            f"{caller}: the image holds {bad} NaN or infinite value(s). "
+            "Replace them first, for example with numpy.nan_to_num or an inpainting."
+        )
     return u
 
 

@@ -7,6 +7,7 @@ the axes it couples, (2) sends it through the diffusivity and (3) multiplies the
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from whorl.diffusivities import Diffusivity
 from whorl.types import Responses
 
-__all__ = ["Activation", "COUPLINGS"]
+__all__ = ["COUPLINGS", "Activation"]
 
 COUPLINGS = ("channels", "scales")
 
@@ -35,6 +36,10 @@ class Activation(nn.Module, ABC):
         The weights :math:`\omega_\ell` of the scales inside the sum, as in the paper's energies. Without them every
         scale counts alike, as in the paper's printed flux.
     """
+
+    if TYPE_CHECKING:  # torch leaves the type of a call open
+
+        def __call__(self, v: Tensor, structure: Tensor | None = None) -> Tensor: ...
 
     def __init__(
         self,
@@ -62,7 +67,7 @@ class Activation(nn.Module, ABC):
 
     @abstractmethod
     def density(self, v: Responses) -> Tensor:
-        """The regularised quantity whose derivative with respect to ``v`` is twice the flux; coupled axes have size 1."""
+        """The regularised quantity, whose derivative is twice the flux; coupled axes have size 1."""
 
     @property
     def has_energy(self) -> bool:

@@ -29,7 +29,7 @@ class FeatureActivation(nn.Module):
         super().__init__()
         if operator_channels < 1 or scales < 1:
             raise ValueError(
-                f"FeatureActivation: operator_channels and scales must be at least 1, got {operator_channels} and {scales}."
+                f"FeatureActivation: operator_channels and scales must be positive, got {operator_channels}, {scales}."
             )
         self.activation, self.operator_channels, self.scales = activation, operator_channels, scales
 

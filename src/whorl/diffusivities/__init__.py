@@ -1,11 +1,12 @@
 """Diffusivities g with their regularisers Psi, g = Psi'."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from whorl.diffusivities.base import Diffusivity
 from whorl.diffusivities.classical import Charbonnier, Exponential, Homogeneous, Rational, RegularisedTV, Weickert
 from whorl.diffusivities.free_form import FreeForm
+from whorl.diffusivities.rescaled import Rescaled
 
 __all__ = [
     "Charbonnier",
@@ -15,6 +16,7 @@ __all__ = [
     "Homogeneous",
     "Rational",
     "RegularisedTV",
+    "Rescaled",
     "Weickert",
     "by_name",
     "names",
@@ -40,7 +42,7 @@ def names() -> list[str]:
     return list(_BY_NAME)
 
 
-def by_name(name: str, contrast: float = 1.0, *, trainable: bool = False) -> Diffusivity:
+def by_name(name: str, contrast: float | Sequence[float] = 1.0, *, trainable: bool = False) -> Diffusivity:
     """The diffusivity of that name.
 
     >>> by_name("charbonnier", contrast=3.0)

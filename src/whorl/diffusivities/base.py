@@ -6,6 +6,7 @@ whorl are :math:`E = \frac12 \sum \Psi`, so that their gradient flow has no fact
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +31,10 @@ class Diffusivity(nn.Module, ABC):
     trainable : bool
         Whether the contrast is trained (through its logarithm, so that it stays positive).
     """
+
+    if TYPE_CHECKING:  # torch leaves the type of a call open
+
+        def __call__(self, s2: Tensor) -> Tensor: ...
 
     def __init__(self, contrast: float | Sequence[float] = 1.0, *, trainable: bool = False) -> None:
         super().__init__()
@@ -70,7 +75,9 @@ class Diffusivity(nn.Module, ABC):
         squared = self._contrast_squared(x)
         width = y - x
         near = width.abs() < 0.25 * squared
-        close = sum(w * self.slope(x + node * torch.where(near, width, 0)) for node, w in zip(_NODES, _WEIGHTS, strict=True))
+        close = sum(
+            w * self.slope(x + node * torch.where(near, width, 0)) for node, w in zip(_NODES, _WEIGHTS, strict=True)
+        )
         distant = (self(y) - self(x)) / torch.where(near, 1, width)
         return torch.where(near, torch.as_tensor(close), distant)
 

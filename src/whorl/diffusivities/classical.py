@@ -52,7 +52,7 @@ class Rational(Diffusivity):
         return self._contrast_squared(s2) * torch.log1p(s2 / self._contrast_squared(s2))
 
     def slope(self, s2: Tensor) -> Tensor:
-        return -self(s2) ** 2 / self._contrast_squared(s2)
+        return -(self(s2) ** 2) / self._contrast_squared(s2)
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         return -self(x) * self(y) / self._contrast_squared(x)

@@ -67,4 +67,3 @@ class FreeForm(Diffusivity):
 
     def _argument(self, s2: Tensor) -> Tensor:
         return s2 / self._contrast_squared(s2)
-

@@ -1,13 +1,14 @@
 r"""Linear operators :math:`K` as things one can hold: apply, transpose, compose, stack, scale.
 
 An operator maps an image ``(n, c, y, x)`` to responses ``(n, c, s, k, y, x)``. The response space carries a weighted
-inner product :math:`\langle v, w \rangle = \sum \omega_s W_{yx}\, v\, w`: cells on the border of the image count 1/2 and
-corner cells 1/4, because they are shared with the mirror image, and scale :math:`s` counts :math:`\omega_s`.
+inner product :math:`\langle v, w \rangle = \sum \omega_s W_{yx}\, v\, w`: cells on the border of the image count 1/2
+and corner cells 1/4, because they are shared with the mirror image, and scale :math:`s` counts :math:`\omega_s`.
 ``adjoint`` is the exact adjoint in this product, for arbitrary arguments.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +24,10 @@ class Operator(nn.Module, ABC):
 
     A subclass gives ``forward``, ``adjoint``, ``symbol``, ``degree`` and ``reach``; the norm follows from the symbol.
     """
+
+    if TYPE_CHECKING:  # torch leaves the type of a call open
+
+        def __call__(self, u: Tensor) -> Tensor: ...
 
     @abstractmethod
     def forward(self, u: Image) -> Responses:
@@ -130,8 +135,10 @@ class Stacked(Operator):
         probe = torch.zeros(1, 1, 3, 3)
         shapes = {tuple(operator(probe).shape[-2:]) for operator in operators}
         if len(shapes) > 1:
-            raise ValueError(f"Stacked: the operators respond on different grids, {sorted(shapes)} for a 3x3 image. "
-                             "Stack cell operators with cell operators and pixel operators with pixel operators.")
+            raise ValueError(
+                f"Stacked: the operators respond on different grids, {sorted(shapes)} for a 3x3 image. "
+                "Stack cell operators with cell operators and pixel operators with pixel operators."
+            )
 
     def _members(self) -> list[Operator]:
         return [operator for operator in self.operators if isinstance(operator, Operator)]

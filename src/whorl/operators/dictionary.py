@@ -85,7 +85,9 @@ class Dictionary(Operator):
             # Start as a soft identity: feature f leans on word f.
             weights = torch.eye(features, len(words), dtype=torch.float64) * 0.9 + 0.1 / len(words)
         if tuple(weights.shape) != (features, len(words)):
-            raise ValueError(f"Dictionary: weights must have shape {(features, len(words))}, got {tuple(weights.shape)}.")
+            raise ValueError(
+                f"Dictionary: weights must have shape {(features, len(words))}, got {tuple(weights.shape)}."
+            )
         self.operator = operator
         self.words = nn.ModuleList(words)
         self.weights = nn.Parameter(weights.detach().double().clone(), requires_grad=trainable)

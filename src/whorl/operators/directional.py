@@ -46,8 +46,8 @@ class DirectionalDerivatives(Operator):
 
     Guarantees
     ----------
-    Exact adjoint; proven norm bound; annihilates constants to the last bit. Quarter turns carry over when ``directions``
-    is even, since only then a turned direction is again one of the set.
+    Exact adjoint; proven norm bound; annihilates constants to the last bit. Quarter turns carry over when
+    ``directions`` is even, since only then a turned direction is again one of the set.
 
     Notes
     -----

@@ -72,8 +72,9 @@ class Hessian(Operator):
     def squared_norm_bound(self) -> float:
         h_y, h_x = self.spacing
         if h_x == h_y:
-            # f = X²(1-Y/3)² + Y²(1-X/3)² + 2XY(1-X)(1-Y) is a parabola in Y with the coefficient 1 - 8X/3 + 20X²/9 > 0 of
-            # Y², so convex: its maximum sits at Y = 0, where f = X² <= 1, or at Y = 1, where f = 1 - 2X/3 + 5X²/9 <= 1.
+            # f = X²(1-Y/3)² + Y²(1-X/3)² + 2XY(1-X)(1-Y) is a parabola in Y whose coefficient of
+            # Y² is 1 - 8X/3 + 20X²/9 > 0, so convex: its maximum sits at Y = 0, where f = X² <= 1,
+            # or at Y = 1, where f = 1 - 2X/3 + 5X²/9 <= 1.
             return 16 / h_x**4
         return super().squared_norm_bound()
 

@@ -14,8 +14,7 @@ class Laplacian(Operator):
     r"""The nine-point Laplacian :math:`\Delta_\alpha = -K^* K` of the cell gradient.
 
     For :math:`\alpha = 1/6` its weights are 1/6 at the corners and 4/6 at the edges, and its leading error
-    :math:`\frac{h^2}{12} \Delta^2 u` is rotationally invariant (Mehrstellen stencil). :math:`\alpha = 0` is the five-point
-    stencil.
+    :math:`\frac{h^2}{12} \Delta^2 u` is rotationally invariant. :math:`\alpha = 0` is the five-point stencil.
 
     Shapes: ``(n, c, y, x) -> (n, c, 1, 1, y, x)``, on pixels.
 

@@ -1,6 +1,7 @@
 """Operators on several scales at once."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -37,7 +38,7 @@ def sample_scales(count: int = 8, smallest: float = 0.1, largest: float = 10.0) 
         validation.number(largest, "largest", "sample_scales", smallest, open_low=True),
         count,
     )
-    steps = tuple(after - before for before, after in zip(nodes[:-1], nodes[1:], strict=True))
+    steps = tuple(after - before for before, after in pairwise(nodes))
     return ScaleSampling(tuple(nodes[:-1]), steps)
 
 
@@ -82,7 +83,9 @@ class ScaleStack(Operator):
         self.sampling = sample_scales() if sampling is None else sampling
         weights = [1.0] * len(self.sampling.sigma) if beta is None else [float(b) for b in beta]
         if len(weights) != len(self.sampling.sigma):
-            raise ValueError(f"ScaleStack: expected one beta per scale, {len(self.sampling.sigma)}, got {len(weights)}.")
+            raise ValueError(
+                f"ScaleStack: expected one beta per scale, {len(self.sampling.sigma)}, got {len(weights)}."
+            )
         self.beta = nn.Parameter(torch.tensor(weights, dtype=torch.float64), requires_grad=trainable)
         self.register_buffer("omega", torch.tensor(self.sampling.omega, dtype=torch.float64))
         self.smoothings = nn.ModuleList(Smoothing(sigma, truncate) for sigma in self.sampling.sigma)
@@ -99,7 +102,9 @@ class ScaleStack(Operator):
 
     def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
         weights = (self.get_buffer("omega") * self.beta.detach() ** 2).tolist()
-        transfers = [weight * G.transfer(theta_y, theta_x) ** 2 for weight, G in zip(weights, self._members(), strict=True)]
+        transfers = [
+            weight * G.transfer(theta_y, theta_x) ** 2 for weight, G in zip(weights, self._members(), strict=True)
+        ]
         return self.operator.symbol(theta_y, theta_x) * torch.stack(transfers).sum(0)
 
     def scale_weights(self, like: Tensor) -> Tensor:

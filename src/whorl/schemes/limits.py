@@ -1,8 +1,8 @@
 r"""Step-size limits: how far one explicit step may go.
 
-L2 limit. The step :math:`I - \tau (K^* D K + w)` with a symmetric multiplier :math:`0 \le D \le g_{\max}` has eigenvalues
-in [-1, 1] iff :math:`\tau \le 2 / (\|K\|^2 g_{\max} + w)`. Then the L2 norm never grows and, for decreasing :math:`g`,
-neither does the energy.
+L2 limit. The step :math:`I - \tau (K^* D K + w)` with a symmetric multiplier :math:`0 \le D \le g_{\max}` has
+eigenvalues in [-1, 1] iff :math:`\tau \le 2 / (\|K\|^2 g_{\max} + w)`. Then the L2 norm never grows and, for
+decreasing :math:`g`, neither does the energy.
 
 Max-min limit. Where all weights of the stencil :math:`-K^* D K` off its centre are non-negative, the step is a weighted
 mean as long as :math:`\tau` times the sum of the weights is at most 1. Then the range of grey values never grows.

@@ -1,0 +1,158 @@
+"""One function for people: an array in, the same kind of array out."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from whorl import models
+from whorl.diffusivities import Diffusivity
+from whorl.errors import ShapeError
+from whorl.schemes import Progress
+from whorl.types import Spacing
+
+__all__ = ["diffuse", "from_tensor", "to_tensor"]
+
+Array = TypeVar("Array", bound=Any)
+
+
+def diffuse(
+    image: Array,
+    model: str | models.Model = "weickert-brox",
+    *,
+    contrast: float | Sequence[float] | None = None,
+    time: float,
+    alpha: float | None = None,
+    gamma: float = 0.0,
+    channel_axis: int | None = None,
+    diffusivity: str | Diffusivity = "exponential",
+    spacing: Spacing | float = (1.0, 1.0),
+    tau: float | None = None,
+    insist: bool = False,
+    device: str | torch.device | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Array:
+    r"""Filter an image by diffusion; a picture turned by any angle comes out as the same result, turned.
+
+    Parameters
+    ----------
+    image : numpy.ndarray or torch.Tensor
+        ``H x W``, or with one more axis of channels, named by ``channel_axis``. Integers are filtered in float and
+        rounded half to even within the range of their type; type, shape and dtype of the result are those of the image.
+    model : str or Model
+        A name of ``whorl.models.names()``, or a model made by ``whorl.models.build``.
+    contrast : float
+        The contrast :math:`\lambda` in the image's own units: stronger edges are kept, weaker ones smoothed.
+    time : float
+        Diffusion time; for smooth regions it acts like a Gaussian of variance ``2 * time``.
+    channel_axis : int, optional
+        The axis of the channels; None for a grey image.
+    alpha, gamma, diffusivity, spacing, **options
+        See ``whorl.models.build``.
+    tau, insist
+        Largest time step, and whether to take one beyond the stability limit.
+    device : optional
+        Where to compute; the result comes back to where the image was.
+    progress : callable, optional
+        Called after every step with the steps done and the steps in all.
+
+    Examples
+    --------
+    >>> import whorl
+    >>> noisy = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
+    >>> whorl.diffuse(noisy, "weickert-brox", contrast=12.0, time=2.0, channel_axis=-1).dtype
+    dtype('uint8')
+    """
+    if isinstance(model, str):
+        if contrast is None:
+            raise ValueError(
+                "diffuse: contrast is missing. Give it in the image's own units, for example contrast=12.0 "
+                "for edges of 12 grey values."
+            )
+        model = models.build(
+            model, contrast=contrast, alpha=alpha, gamma=gamma, diffusivity=diffusivity, spacing=spacing, **options
+        )
+    elif contrast is not None or alpha is not None or gamma or options:
+        raise ValueError(
+            "diffuse: the model is built already. Give contrast, alpha, gamma and the like to models.build."
+        )
+    u = to_tensor(image, channel_axis)
+    target = u.device if device is None else torch.device(device)
+    with torch.no_grad():
+        result = model.to(target)(u.to(target), time, tau=tau, insist=insist, progress=progress)
+    return from_tensor(result, image, channel_axis)
+
+
+def to_tensor(image: Any, channel_axis: int | None = None) -> Tensor:
+    """The image as a float tensor ``(1, c, y, x)``: float64 stays, int32 and wider become float64, the rest float32.
+
+    >>> to_tensor(np.zeros((4, 5), np.uint16)).dtype
+    torch.float32
+    """
+    if not isinstance(image, np.ndarray | Tensor):
+        raise ShapeError(
+            f"diffuse: expected a NumPy array or a torch tensor, got {type(image).__name__}. "
+            "Convert with numpy.asarray."
+        )
+    expected = 2 if channel_axis is None else 3
+    if image.ndim != expected or 0 in image.shape:
+        remedy = (
+            "For colour give channel_axis, usually -1."
+            if channel_axis is None
+            else "For a grey image leave channel_axis out."
+        )
+        raise ShapeError(f"diffuse: expected {expected} non-empty axes, got shape {tuple(image.shape)}. {remedy}")
+    if channel_axis is not None and not -3 <= channel_axis < 3:
+        raise ShapeError(f"diffuse: channel_axis must lie in -3..2, got {channel_axis}.")
+    tensor = _float_tensor(image)
+    return tensor[None, None] if channel_axis is None else tensor.movedim(channel_axis, 0)[None]
+
+
+def from_tensor(result: Tensor, like: Array, channel_axis: int | None = None) -> Array:
+    """The result in the type, dtype and place of the image it came from."""
+    plain = result[0, 0] if channel_axis is None else result[0].movedim(0, channel_axis)
+    if isinstance(like, Tensor):
+        plain = plain.to(like.device)
+        if like.dtype.is_floating_point:
+            return plain.to(like.dtype)  # type: ignore[return-value]
+        limits = torch.iinfo(like.dtype)
+        return _rounded(plain.cpu().numpy(), limits.min, limits.max, like.dtype, like.device)  # type: ignore[return-value]
+    values = plain.cpu().numpy()
+    if np.issubdtype(like.dtype, np.floating):
+        return values.astype(like.dtype, copy=False)  # type: ignore[return-value]
+    bounds = np.iinfo(like.dtype)
+    return _clipped(values, bounds.min, bounds.max).astype(like.dtype)  # type: ignore[return-value]
+
+
+def _float_tensor(image: Any) -> Tensor:
+    if isinstance(image, Tensor):
+        if image.is_complex() or image.dtype == torch.bool:
+            raise ShapeError(f"diffuse: cannot filter {image.dtype}. Convert to a real number type first.")
+        wide = image.dtype in (torch.float64, torch.int32, torch.int64, torch.uint32, torch.uint64)
+        return image.detach().to(torch.float64 if wide else torch.float32)
+    if image.dtype.kind not in "uif" or image.dtype.itemsize > 8:
+        raise ShapeError(
+            f"diffuse: cannot filter dtype {image.dtype}. Convert to a real number type first, for example "
+            "with image.astype(float)."
+        )
+    wide = image.dtype.itemsize > 2 and image.dtype != np.float32
+    return torch.from_numpy(np.array(image, dtype=np.float64 if wide else np.float32, order="C"))
+
+
+def _clipped(values: np.ndarray[Any, Any], low: int, high: int) -> np.ndarray[Any, Any]:
+    rounded = np.rint(values)
+    # The largest 64-bit integers have no float of their own: stop at the float below.
+    top = np.asarray(high, values.dtype)
+    top = np.nextafter(top, values.dtype.type(0)) if int(top) > high else top
+    clipped: np.ndarray[Any, Any] = np.clip(rounded, low, top)
+    return clipped
+
+
+def _rounded(values: np.ndarray[Any, Any], low: int, high: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    clipped = _clipped(values, low, high)
+    if dtype == torch.uint64:
+        return torch.from_numpy(clipped.astype(np.uint64)).to(device)
+    return torch.from_numpy(clipped).to(torch.int64).to(dtype).to(device)

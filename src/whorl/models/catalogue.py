@@ -1,0 +1,165 @@
+"""The paper's table as data: every model with its energy, equation, scheme, activation and source."""
+
+from dataclasses import asdict, dataclass
+
+__all__ = ["ROWS", "Row", "names", "row"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model. The first seven of :data:`ROWS` are the paper's table, the others stand beside it."""
+
+    name: str
+    title: str
+    energy: str
+    pde: str
+    scheme: str
+    activation: str
+    reference: str
+    equation: str
+    in_table: bool = True
+    options: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """The row for programs."""
+        return asdict(self)
+
+
+_SINGLE = "u ← u − τ Kᵀ Φ(K u)"
+_MULTI = "uₘ ← uₘ − τ Kᵀ Φ(u, K uₘ)"
+_SCALES = "u ← u − τ Σ ωₗ Kₗᵀ Φ(u, Kₗ u)"
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "perona-malik",
+        "Perona and Malik, single-channel, isotropic",
+        "½ ∫ Ψ(tr ∇u∇uᵀ) dx",
+        "∂ₜu = ∇ᵀ(g(|∇u|²) ∇u)",
+        _SINGLE,
+        "isotropic coupling via structure tensor, scalar multiplication",
+        "Perona and Malik 1990",
+        "pmsc",
+        options=("alpha",),
+    ),
+    Row(
+        "you-kaveh",
+        "You and Kaveh, single-channel, isotropic, fourth order",
+        "½ ∫ Ψ((tr H(u))²) dx",
+        "∂ₜu = −Δ(g((Δu)²) Δu)",
+        _SINGLE,
+        "isotropic coupling via Hessian, scalar multiplication",
+        "You and Kaveh 2000",
+        "youkaveh",
+        options=("alpha",),
+    ),
+    Row(
+        "lysaker",
+        "Lysaker et al., single-channel, isotropic, fourth order",
+        "½ ∫ Ψ(‖H(u)‖²) dx",
+        "∂ₜu = −Dᵀ(g(‖H(u)‖²) Du), D = (∂xx, ∂xy, ∂yx, ∂yy)ᵀ",
+        _SINGLE,
+        "isotropic coupling via Hessian, scalar multiplication",
+        "Lysaker, Lundervold and Tai 2003",
+        "lysaker",
+    ),
+    Row(
+        "gerig",
+        "Gerig et al., coupled multi-channel, isotropic",
+        "½ ∫ Ψ(tr Σ ∇uₘ∇uₘᵀ) dx",
+        "∂ₜuₘ = ∇ᵀ(g(Σ |∇uₙ|²) ∇uₘ)",
+        _MULTI,
+        "isotropic coupling via multi-channel structure tensor, scalar multiplication",
+        "Gerig, Kübler, Kikinis and Jolesz 1992",
+        "gerig",
+        options=("alpha",),
+    ),
+    Row(
+        "weickert-brox",
+        "Weickert and Brox, coupled multi-channel, anisotropic",
+        "½ ∫ tr Ψ(Σ ∇uₘ∇uₘᵀ) dx",
+        "∂ₜuₘ = ∇ᵀ(g(Σ ∇uₙ∇uₙᵀ) ∇uₘ)",
+        _MULTI,
+        "anisotropic coupling via multi-channel structure tensor, matrix-vector multiplication",
+        "Weickert and Brox 2002",
+        "eed_mc",
+        options=("alpha", "gamma"),
+    ),
+    Row(
+        "multiscale-isotropic",
+        "Alt and Weickert, coupled multiscale, isotropic",
+        "½ ∫ Ψ(tr ∫ (D⁽σ⁾u)(D⁽σ⁾u)ᵀ dσ) dx",
+        "∂ₜu = −∫ D⁽σ⁾* (g(∫ |D⁽ᵞ⁾u|² dγ) D⁽σ⁾u) dσ",
+        _SCALES,
+        "isotropic coupling via multiscale structure tensor, scalar multiplication",
+        "Alt and Weickert 2021",
+        "iso_ms",
+        options=("alpha", "scales", "beta", "omega_inside"),
+    ),
+    Row(
+        "multiscale-anisotropic",
+        "Alt and Weickert, coupled multiscale, anisotropic",
+        "½ ∫ tr Ψ(∫ (D⁽σ⁾u)(D⁽σ⁾u)ᵀ dσ) dx",
+        "∂ₜu = −∫ D⁽σ⁾* (g(∫ (D⁽ᵞ⁾u)(D⁽ᵞ⁾u)ᵀ dγ) D⁽σ⁾u) dσ",
+        _SCALES,
+        "anisotropic coupling via multiscale structure tensor, matrix-vector multiplication",
+        "Alt and Weickert 2021",
+        "aniso_ms",
+        options=("alpha", "gamma", "scales", "beta", "omega_inside"),
+    ),
+    Row(
+        "uncoupled",
+        "each direction for itself: the counter-example",
+        "½ ∫ (Ψ(uₓ²) + Ψ(u_y²)) dx",
+        "∂ₜu = ∂ₓ(g(uₓ²) uₓ) + ∂_y(g(u_y²) u_y)",
+        _SINGLE,
+        "none: every operator channel is activated for itself",
+        "the experiment of Alt et al. 2022, on one scale",
+        "none",
+        in_table=False,
+        options=("alpha",),
+    ),
+    Row(
+        "eed",
+        "edge-enhancing diffusion, presmoothed, anisotropic",
+        "none",
+        "∂ₜu = ∇ᵀ(D(∇u_σ) ∇u), eigenvalues g(|∇u_σ|²) across and 1 along edges",
+        "u ← u − τ Kᵀ Φ(K u; K_σ u)",
+        "anisotropic coupling via presmoothed structure tensor, matrix-vector multiplication",
+        "Weickert 1994",
+        "divform",
+        in_table=False,
+        options=("alpha", "gamma", "sigma"),
+    ),
+    Row(
+        "weickert-integration",
+        "integration over all directions, presmoothed, anisotropic",
+        "½ · 2/π ∫∫ Ψ(|∂_θ u|²) dθ dx without presmoothing, none with",
+        "∂ₜu = 2/π ∫ ∂_θ(g(|∂_θ u_σ|²) ∂_θ u) dθ",
+        "u ← u − τ Kᵀ Φ(K u; K_σ u), K = (∂_θ₁, …, ∂_θₘ)",
+        "none: many directions, each for itself",
+        "Weickert 1994",
+        "weickert_ecmi",
+        in_table=False,
+        options=("sigma", "directions"),
+    ),
+)
+
+
+def names() -> list[str]:
+    """The names that ``build`` and ``diffuse`` take.
+
+    >>> len(names())
+    10
+    """
+    return [entry.name for entry in ROWS]
+
+
+def row(name: str) -> Row:
+    """The row of that name, or an error that suggests the nearest one."""
+    from difflib import get_close_matches
+
+    for entry in ROWS:
+        if entry.name == name:
+            return entry
+    near = get_close_matches(str(name).lower().replace("_", "-").replace(" ", "-"), names(), n=1, cutoff=0.0)
+    raise ValueError(f"model {name!r} is unknown; did you mean {near[0]!r}? Known: {', '.join(names())}.")

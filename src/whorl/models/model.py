@@ -1,0 +1,163 @@
+"""A diffusion model: everything the paper's table says of it, as one module."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from whorl import validation
+from whorl.activations import Activation
+from whorl.energies import Energy, QuadraticFidelity, refusal
+from whorl.operators import Operator
+from whorl.schemes import Progress, automatic_step, check_step, equal_steps, l2_limit, max_min_limit
+from whorl.types import Image
+
+__all__ = ["Model"]
+
+
+class Model(nn.Module):
+    r"""The flow :math:`\partial_t u = -K^* \Phi(K u)` of an operator and an activation, on images ``(n, c, y, x)``.
+
+    ``model.energy(u)``, ``model.rhs(u)``, ``model.step(u, tau)`` and ``model(u, time=8.0)`` are the columns of the
+    paper's table. The dtype and the device of ``u`` are kept; ``u`` itself is never changed.
+
+    Parameters
+    ----------
+    operator, activation
+        :math:`K` and :math:`\Phi`.
+    structure : Operator, optional
+        The operator whose responses steer the nonlinearity, if not ``operator``.
+    fidelity : QuadraticFidelity, optional
+        A data term; see :meth:`with_data`.
+    name, settings
+        How the model was built, for error messages and files.
+
+    Guarantees
+    ----------
+    ``rhs`` is minus the gradient of ``energy`` where there is one; the mean is conserved (without data term); constants
+    stay to the last bit; steps up to ``step_limit()`` never raise energy or L2 norm, steps up to ``max_min_limit()``
+    never widen the range of grey values.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        activation: Activation,
+        *,
+        structure: Operator | None = None,
+        fidelity: QuadraticFidelity | None = None,
+        name: str = "model",
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.operator, self.activation, self.structure, self.fidelity = operator, activation, structure, fidelity
+        self.name, self.settings = name, dict(settings or {})
+
+    def energy(self, u: Image) -> Tensor:
+        """The energy of the image, all of the batch together; an error where the model has none."""
+        reason = self.no_energy()
+        if reason:
+            raise ValueError(f"{self.name}: no energy exists: {reason}")
+        energy: Tensor = Energy(self.operator, self.activation)(self._checked(u))
+        return energy if self.fidelity is None else energy + self.fidelity(u)
+
+    def no_energy(self) -> str:
+        """Why the model has no energy; empty if it has one."""
+        if self.structure is not None:
+            return "the nonlinearity looks at a presmoothed image, so the flow is no gradient flow."
+        return refusal(self.operator, self.activation)
+
+    def rhs(self, u: Image) -> Image:
+        r"""The right hand side :math:`-K^* \Phi(K u)` (minus the gradient of the data term) of the flow."""
+        return self._rhs(self._checked(u))
+
+    def step_limit(self) -> float:
+        r"""The L2 limit :math:`2 / (\|K\|^2 g_{\max} + w)` of explicit steps; refused above, unless insisted."""
+        return l2_limit(self.operator, self.activation, self._weight())
+
+    def max_min_limit(self) -> float | None:
+        """The limit below which the range of grey values never grows, or None where no such limit is known."""
+        return max_min_limit(self.operator, self.activation, self._weight())
+
+    def automatic_step(self) -> float:
+        """The largest step taken when none is given."""
+        return automatic_step(self.operator, self.activation, self._weight())
+
+    def step(self, u: Image, tau: float | None = None, *, insist: bool = False) -> Image:
+        """One explicit step; the automatic one by default."""
+        tau = self.automatic_step() if tau is None else validation.number(tau, "tau", self.name, 0.0)
+        check_step(tau, self.step_limit(), self.name, insist=insist)
+        return self._step(self._checked(u), tau)
+
+    def forward(
+        self,
+        u: Image,
+        time: float,
+        *,
+        tau: float | None = None,
+        insist: bool = False,
+        progress: Progress | None = None,
+    ) -> Image:
+        """The image after the given diffusion time, reached in equal steps of at most ``tau``."""
+        time = validation.number(time, "time", self.name, 0.0)
+        largest = self.automatic_step() if tau is None else validation.number(tau, "tau", self.name, 0.0, open_low=True)
+        check_step(min(largest, time), self.step_limit(), self.name, insist=insist)
+        u = validation.finite(self._checked(u), self.name)
+        steps = equal_steps(time, largest)
+        result = u if steps else u.clone()
+        for done, size in enumerate(steps, start=1):
+            result = self._step(result, size)
+            if progress is not None:
+                progress(done, len(steps))
+        return result
+
+    def with_data(self, data: Image, weight: float) -> "Model":
+        r"""The same model with the data term :math:`\frac{w}{2} \|u - f\|^2`, which keeps the flow near ``data``."""
+        return Model(
+            self.operator,
+            self.activation,
+            structure=self.structure,
+            fidelity=QuadraticFidelity(data, weight),
+            name=self.name,
+            settings=self.settings,
+        )
+
+    @property
+    def reach(self) -> int:
+        """How many pixels around a pixel one step looks at, on either side; the exact halo of a tile."""
+        seen = self.operator.reach if self.structure is None else max(self.operator.reach, self.structure.reach)
+        return (self.operator.reach + seen) // 2
+
+    def extra_repr(self) -> str:
+        return f"name={self.name!r}"
+
+    def _rhs(self, u: Image) -> Image:
+        K, phi = self.operator, self.activation
+        flux = phi(K(u)) if self.structure is None else phi(K(u), self.structure(u))
+        force = -K.adjoint(flux)
+        return force if self.fidelity is None else force - self.fidelity.gradient(u)
+
+    def _step(self, u: Image, tau: float) -> Image:
+        return u + tau * self._rhs(u)
+
+    def _weight(self) -> float:
+        return 0.0 if self.fidelity is None else self.fidelity.weight
+
+    def _checked(self, u: Image) -> Image:
+        u = validation.image(u, self.name)
+        own = next((t.device for t in (*self.parameters(), *self.buffers())), u.device)
+        if own != u.device:
+            raise ValueError(
+                f"{self.name}: the model is on {own}, the image on {u.device}. Move one, for example with "
+                f"model.to({str(u.device)!r})."
+            )
+        return u
+
+
+def count_parameters(model: nn.Module) -> int:
+    """How many numbers training may change.
+
+    >>> count_parameters(nn.Linear(2, 1))
+    3
+    """
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
