@@ -1,0 +1,85 @@
+"""The two sides of every format: a :class:`Reader` of pages by window, and a :class:`Writer` of pages by block."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from whorl.errors import FileError
+from whorl.files.layout import Layout, Metadata
+
+__all__ = ["MAX_PIXELS", "Canvas", "Frame", "Page", "Reader", "Writer", "check_size"]
+
+MAX_PIXELS = 2**29  # what a format that must be decoded whole may declare: 23170 x 23170 pixels
+
+
+class Page(ABC):
+    """One image in a file, read by window."""
+
+    layout: Layout
+    metadata: Metadata
+
+    @abstractmethod
+    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+        """Samples ``(bottom - top, right - left, channel)`` in native byte order; a fresh or read-only array."""
+
+
+class Reader(ABC):
+    """An open file. ``windowed`` says that a window costs only what it holds, not the whole picture."""
+
+    pages: tuple[Page, ...]
+    windowed: bool = False
+
+    def close(self) -> None:  # noqa: B027  (a reader that holds nothing open has nothing to close)
+        """Let go of the file."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+Frame = tuple[Layout, Metadata]
+"""What a writer must know of a page before its samples come."""
+
+
+class Canvas(ABC):
+    """One image being written. Blocks start at multiples of ``grain`` and end there or at the border of the image."""
+
+    grain: tuple[int, int] = (1, 1)
+
+    @abstractmethod
+    def write(self, top: int, left: int, block: NDArray[Any]) -> None:
+        """Put the samples ``(y, x, channel)`` at ``(top, left)``; every sample is written once, in any order."""
+
+
+class Writer(ABC):
+    """A file being written, with one canvas for each of the frames it was made with.
+
+    A format that cannot hold the frames refuses them when it is made, before anything is computed. Nothing is promised
+    to be on disk before :meth:`finish`.
+    """
+
+    canvases: tuple[Canvas, ...]
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Write what is still missing."""
+
+
+def check_size(path: Path, width: int, height: int, max_pixels: int = MAX_PIXELS) -> None:
+    """Refuse by its header a picture that is empty, or larger than a whole picture in memory should be."""
+    if width < 1 or height < 1:
+        raise FileError(
+            f"{path}: declares {width} x {height} pixels, which is no picture. Nothing can be filtered in it."
+        )
+    if width * height > max_pixels:
+        raise FileError(
+            f"{path}: declares {width} x {height} pixels, above the limit of {max_pixels} for pictures decoded whole. "
+            "If that size is real, convert it to a tiled TIFF or to zarr, which are read in windows."
+        )

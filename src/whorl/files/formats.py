@@ -1,0 +1,102 @@
+"""Which reader and writer a file takes: by its first bytes when reading, by its suffix when writing."""
+
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from whorl.errors import FileError
+from whorl.files.atomic import beside
+from whorl.files.base import MAX_PIXELS, Frame, Reader, Writer
+from whorl.files.jpeg import JpegReader, JpegWriter
+from whorl.files.png import SIGNATURE, PngReader, PngWriter
+from whorl.files.tiff_reader import TiffReader
+from whorl.files.tiff_writer import TiffWriter
+from whorl.files.zarr_arrays import ZarrReader, ZarrWriter
+
+__all__ = ["SUFFIXES", "check_writable", "is_zarr", "open_reader", "open_writer"]
+
+SUFFIXES = {
+    ".png": "png",
+    ".jpg": "jpeg",
+    ".jpeg": "jpeg",
+    ".tif": "tiff",
+    ".tiff": "tiff",
+    ".btf": "tiff",
+    ".zarr": "zarr",
+}
+READERS = {"png": PngReader, "jpeg": JpegReader, "tiff": TiffReader, "zarr": ZarrReader}
+STREAM_WRITERS = {"png": PngWriter, "jpeg": JpegWriter, "tiff": TiffWriter}
+MAGIC = {
+    SIGNATURE: "png",
+    b"\xff\xd8\xff": "jpeg",
+    b"II*\0": "tiff",
+    b"MM\0*": "tiff",
+    b"II+\0": "tiff",
+    b"MM\0+": "tiff",
+}
+ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
+
+
+def open_reader(path: str | Path, max_pixels: int = MAX_PIXELS) -> Reader:
+    """Open a picture for reading; what it is is told by its contents, not by its name.
+
+    Raises :class:`~whorl.errors.FileError` for what is missing, empty, truncated, damaged, or no picture.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            kind = "zarr" if is_zarr(path) else ""
+        else:
+            with path.open("rb") as file:
+                start = file.read(8)
+            if not start:
+                raise FileError(f"{path}: is empty (0 bytes). Get the file again.")
+            kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "")
+        if not kind:
+            raise FileError(f"{path}: is no picture in PNG, JPEG, TIFF or zarr, whatever its name says.")
+        return READERS[kind](path, max_pixels)
+    except OSError as error:
+        raise FileError(
+            f"{path}: cannot be read ({error.strerror or error}). Check the path and its permissions."
+        ) from None
+
+
+@contextmanager
+def open_writer(path: str | Path, frames: Sequence[Frame], force: bool = False) -> Iterator[Writer]:
+    """Open a picture for writing; it appears under its name when the block ends well, and not at all otherwise."""
+    path = Path(path)
+    kind = _kind(path)
+    with beside(path, force) as part:
+        if kind == "zarr":
+            writer: Writer = ZarrWriter(part, str(path), frames)
+            yield writer
+            writer.finish()
+        else:
+            with part.open("wb") as stream:
+                writer = STREAM_WRITERS[kind](stream, str(path), frames)
+                yield writer
+                writer.finish()
+                stream.flush()
+                os.fsync(stream.fileno())  # the name must not come before the contents, even if the power goes
+
+
+def check_writable(path: str | Path, frames: Sequence[Frame]) -> None:
+    """Refuse frames that the format of ``path`` cannot hold; nothing is written."""
+    kind = _kind(Path(path))
+    if kind != "zarr":
+        STREAM_WRITERS[kind](io.BytesIO(), str(path), frames)
+
+
+def is_zarr(path: Path) -> bool:
+    """Whether a folder is a zarr array or group."""
+    return any((path / name).exists() for name in ZARR_FILES)
+
+
+def _kind(path: Path) -> str:
+    kind = SUFFIXES.get(path.suffix.lower())
+    if kind is None:
+        known = ", ".join(SUFFIXES)
+        raise FileError(f"{path}: no format is known by the suffix {path.suffix!r}. Use one of {known}.")
+    return kind

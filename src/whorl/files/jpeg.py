@@ -1,0 +1,99 @@
+"""JPEG: 8-bit grey, RGB and CMYK; decoded and encoded by Pillow."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whorl.errors import FileError
+from whorl.files.base import MAX_PIXELS, Canvas, Frame, Page, Reader, Writer, check_size
+from whorl.files.layout import Colour, Layout, Metadata, blackened
+from whorl.files.pillow import decoded, opened, orientation_of
+
+__all__ = ["JpegReader", "JpegWriter"]
+
+COLOURS: dict[str, tuple[Colour, int]] = {"L": ("grey", 1), "RGB": ("rgb", 3), "CMYK": ("cmyk", 4)}
+PREFIX = b"Exif\0\0"
+
+
+class JpegReader(Reader):
+    """A JPEG file."""
+
+    def __init__(self, path: Path, max_pixels: int = MAX_PIXELS) -> None:
+        self.pages = (_JpegPage(path, max_pixels),)
+
+
+class JpegWriter(Writer):
+    """Writes 8-bit grey, RGB or CMYK. JPEG loses a little of every picture: ``quality`` 95, full chroma, by default."""
+
+    def __init__(self, stream: BinaryIO, name: str, frames: Sequence[Frame], quality: int = 95) -> None:
+        self.stream, self.quality = stream, quality
+        if len(frames) != 1:
+            raise FileError(f"{name}: a JPEG holds one image, not {len(frames)}. Write .tif or .zarr.")
+        layout, metadata = frames[0]
+        if layout.dtype != np.uint8:
+            raise FileError(f"{name}: JPEG holds 8 bit, not {layout.dtype}. Write .png or .tif, which keep the type.")
+        if layout.kept or (layout.colour, layout.channels) not in COLOURS.values():
+            raise FileError(f"{name}: JPEG holds grey, RGB or CMYK without alpha. Write .png or .tif.")
+        if max(layout.height, layout.width) > 65535:
+            raise FileError(
+                f"{name}: JPEG ends at 65535 pixels a side, not {layout.width} x {layout.height}. Write .tif."
+            )
+        self.canvas = _JpegCanvas(layout, metadata)
+        self.canvases = (self.canvas,)
+
+    def finish(self) -> None:
+        """Compress and write the image."""
+        from PIL import Image
+
+        samples, metadata = self.canvas.samples, self.canvas.metadata
+        picture = Image.fromarray(samples[..., 0] if samples.shape[2] == 1 else samples, _mode(self.canvas.layout))
+        options: dict[str, Any] = {"quality": self.quality, "subsampling": 0}
+        if metadata.icc is not None:
+            options["icc_profile"] = metadata.icc
+        if metadata.resolution is not None:
+            options["dpi"] = tuple(round(value) for value in metadata.resolution)
+        if (exif := metadata.exif_with_orientation()) is not None:
+            options["exif"] = PREFIX + exif
+        picture.save(self.stream, "JPEG", **options)
+
+
+class _JpegPage(Page):
+    def __init__(self, path: Path, max_pixels: int) -> None:
+        self.path = path
+        picture = opened(path, "JPEG")
+        with picture:
+            check_size(path, picture.width, picture.height, max_pixels)
+            if picture.mode not in COLOURS:
+                raise FileError(f"{path}: a JPEG in mode {picture.mode}; only grey, RGB and CMYK can be read.")
+            self.mode = str(picture.mode)
+            colour, channels = COLOURS[self.mode]
+            self.layout = Layout(picture.height, picture.width, channels, np.dtype(np.uint8), colour)
+            exif = picture.info.get("exif")
+            exif = exif.removeprefix(PREFIX) if exif else None
+            resolution = picture.info.get("dpi")
+            resolution = None if resolution is None else (float(resolution[0]), float(resolution[1]))
+            self.metadata = Metadata(resolution, orientation_of(exif), icc=picture.info.get("icc_profile"), exif=exif)
+        self.samples: NDArray[Any] | None = None
+
+    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+        if self.samples is None:
+            self.samples = decoded(self.path, "JPEG", self.mode).reshape(self.layout.shape)
+        return self.samples[top:bottom, left:right]
+
+
+class _JpegCanvas(Canvas):
+    def __init__(self, layout: Layout, metadata: Metadata) -> None:
+        self.layout, self.metadata = layout, metadata
+        self.samples: NDArray[Any] = np.zeros(layout.shape, layout.dtype)
+
+    def write(self, top: int, left: int, block: NDArray[Any]) -> None:
+        self.samples[top : top + block.shape[0], left : left + block.shape[1]] = (
+            block if not self.metadata.white_is_zero else blackened(block, self.layout)
+        )
+
+
+def _mode(layout: Layout) -> str:
+    return next(mode for mode, kind in COLOURS.items() if kind == (layout.colour, layout.channels))

@@ -1,0 +1,107 @@
+"""What a picture is besides its samples: size, type, colours, and the metadata that must survive."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Colour", "Layout", "Metadata", "Tag", "blackened"]
+
+Colour = Literal["grey", "rgb", "cmyk", "channels"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Size, type and colours of one page of samples ``(y, x, channel)``.
+
+    The last ``kept`` channels (alpha, or other extra samples) go from input to output untouched; the others are colours
+    and are filtered. ``colour`` is ``"channels"`` where the file does not say what its channels mean.
+
+    >>> Layout(480, 640, 4, np.dtype("u1"), "rgb", kept=1).filtered
+    3
+    """
+
+    height: int
+    width: int
+    channels: int
+    dtype: np.dtype[Any]
+    colour: Colour
+    kept: int = 0
+
+    @property
+    def filtered(self) -> int:
+        """Number of channels that a filter changes."""
+        return self.channels - self.kept
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """``(y, x, channel)``."""
+        return self.height, self.width, self.channels
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples in memory."""
+        return self.height * self.width * self.channels * self.dtype.itemsize
+
+    def round(self, values: NDArray[Any]) -> NDArray[Any]:
+        """``values`` in the type of the file: integers are rounded half to even and clipped to their range.
+
+        >>> Layout(1, 3, 1, np.dtype("u1"), "grey").round(np.array([-3.0, 2.5, 300.0]))
+        array([  0,   2, 255], dtype=uint8)
+        """
+        if self.dtype.kind not in "iu":
+            return values.astype(self.dtype, copy=False)
+        limits = np.iinfo(self.dtype)
+        # clip before the cast, which would wrap around; float64 holds the limits of 32 bits exactly, float32 does not
+        exact = values if self.dtype.itemsize <= 2 else values.astype(np.float64, copy=False)
+        rounded: NDArray[Any] = np.clip(np.rint(exact), limits.min, limits.max).astype(self.dtype)
+        return rounded
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A TIFF tag as it stands in the file: its code, TIFF data type, count, and little-endian bytes."""
+
+    code: int
+    kind: int
+    count: int
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What tells a viewer how to show the picture. The filter passes it on as it is.
+
+    ``resolution`` is in pixels per inch along x and y. ``orientation`` is the EXIF number; the samples are kept as
+    stored, so the tag must be kept with them and nothing is turned. ``white_is_zero`` marks samples whose zero is
+    white, as TIFF can hold them. ``exif`` is a raw EXIF block (a small TIFF) without its ``Exif`` prefix. ``chunks``
+    (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what only the same format can carry on.
+    """
+
+    resolution: tuple[float, float] | None = None
+    orientation: int = 1
+    white_is_zero: bool = False
+    icc: bytes | None = field(default=None, repr=False)
+    exif: bytes | None = field(default=None, repr=False)
+    chunks: tuple[tuple[bytes, bytes], ...] = field(default=(), repr=False)
+    tags: tuple[Tag, ...] = field(default=(), repr=False)
+    array: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    def exif_with_orientation(self) -> bytes | None:
+        """The EXIF block, or the smallest one that holds the orientation where there is no block but a turn."""
+        if self.exif is not None or self.orientation == 1:
+            return self.exif
+        # byte order, 42, offset 8; one entry: tag 0x112, SHORT, count 1, value; no next directory
+        entry = b"\x12\x01\x03\x00\x01\x00\x00\x00" + bytes([self.orientation, 0, 0, 0])
+        return b"II*\x00\x08\x00\x00\x00\x01\x00" + entry + b"\x00\x00\x00\x00"
+
+
+def blackened(block: NDArray[Any], layout: Layout) -> NDArray[Any]:
+    """Samples whose zero is white, counted from black instead, for formats that know no other way; alpha stays.
+
+    >>> blackened(np.array([[[0, 7]]], np.uint8), Layout(1, 1, 2, np.dtype("u1"), "grey", kept=1))
+    array([[[255,   7]]], dtype=uint8)
+    """
+    return np.concatenate((~block[..., : layout.filtered], block[..., layout.filtered :]), axis=-1)

@@ -1,0 +1,214 @@
+"""PNG: 1 to 16 bit, grey, colour, palette, alpha; the chunks that describe the picture are carried over by hand."""
+
+import io
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whorl.errors import FileError
+from whorl.files.base import MAX_PIXELS, Canvas, Frame, Page, Reader, Writer, check_size
+from whorl.files.layout import Colour, Layout, Metadata, blackened
+from whorl.files.pillow import decoded, orientation_of
+
+__all__ = ["PngReader", "PngWriter"]
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is read as the colours it stands for
+CARRIED = (b"cICP", b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"pHYs", b"eXIf", b"tEXt", b"zTXt", b"iTXt")
+INFLATION = 1032  # deflate cannot expand further, so a file's length bounds the picture in it
+INCH = 0.0254  # metres
+
+
+class PngReader(Reader):
+    """A PNG file. 16-bit colour and alpha need ``imagecodecs``: other readers cut them to 8 bit without a word."""
+
+    def __init__(self, path: Path, max_pixels: int = MAX_PIXELS) -> None:
+        self.pages = (_PngPage(path, max_pixels),)
+
+
+class PngWriter(Writer):
+    """Writes grey, RGB, and either with alpha, in 8 or 16 bit."""
+
+    def __init__(self, stream: BinaryIO, name: str, frames: Sequence[Frame]) -> None:
+        if len(frames) != 1:
+            raise FileError(f"{name}: a PNG holds one image, not {len(frames)}. Write .tif or .zarr.")
+        layout, metadata = frames[0]
+        self.stream = stream
+        self.canvas = _PngCanvas(layout, metadata, _colour_type(layout, name))
+        self.canvases = (self.canvas,)
+
+    def finish(self) -> None:
+        """Compress and write the image."""
+        self.canvas.encode(self.stream)
+
+
+class _PngPage(Page):
+    def __init__(self, path: Path, max_pixels: int) -> None:
+        self.path = path
+        chunks = _chunks(path)
+        if not chunks or chunks[0][0] != b"IHDR" or len(chunks[0][1]) != 13:
+            raise FileError(f"{path}: not a PNG file (no header). Check that it was saved or downloaded whole.")
+        header = chunks[0][1]
+        width, height = (int.from_bytes(header[i : i + 4], "big") for i in (0, 4))
+        self.depth, self.kind = header[8], header[9]
+        if self.kind not in CHANNELS or self.depth not in (1, 2, 4, 8, 16):
+            raise FileError(
+                f"{path}: PNG colour type {self.kind} with {self.depth} bit does not exist; the file is damaged."
+            )
+        check_size(path, width, height, max_pixels)
+        table = dict(chunks)
+        compressed = sum(int.from_bytes(data, "big") for name, data in chunks if name == b"IDAT")
+        stored = height * ((width * (1 if self.kind == 3 else CHANNELS[self.kind]) * self.depth + 7) // 8)
+        if b"IEND" not in table or stored > INFLATION * compressed + 64:
+            raise FileError(
+                f"{path}: truncated: {width} x {height} pixels do not fit its {compressed} bytes of image data."
+            )
+        if b"acTL" in table:
+            raise FileError(f"{path}: an animated PNG. Save its frames as single pictures or as a multi-page TIFF.")
+        self.transparent = b"tRNS" in table
+        alpha = self.kind in (4, 6) or self.transparent
+        colour: Colour = "grey" if self.kind in (0, 4) else "rgb"
+        channels = (1 if colour == "grey" else 3) + alpha
+        dtype = np.dtype(np.uint16 if self.depth == 16 else np.uint8)
+        self.layout = Layout(height, width, channels, dtype, colour, kept=int(alpha))
+        self.metadata = _metadata(chunks)
+        self.samples: NDArray[Any] | None = None
+
+    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+        if self.samples is None:
+            self.samples = self._decode().reshape(self.layout.shape)
+        return self.samples[top:bottom, left:right]
+
+    def _decode(self) -> NDArray[Any]:
+        if self.depth < 16 or (self.kind == 0 and not self.transparent):
+            mode = {("grey", 0): "L", ("grey", 1): "LA", ("rgb", 0): "RGB", ("rgb", 1): "RGBA"}
+            return decoded(self.path, "PNG", None if self.depth == 16 else mode[self.layout.colour, self.layout.kept])
+        try:
+            import imagecodecs
+        except ModuleNotFoundError:
+            raise FileError(
+                f"{self.path}: a 16-bit colour PNG needs imagecodecs. Install it with: pip install 'whorl[files]'"
+            ) from None
+        try:
+            samples: NDArray[Any] = imagecodecs.png_decode(self.path.read_bytes())
+        except (imagecodecs.PngError, ValueError, RuntimeError) as error:
+            raise FileError(
+                f"{self.path}: damaged PNG ({error}). Check that it was saved or downloaded whole."
+            ) from None
+        return samples
+
+
+class _PngCanvas(Canvas):
+    def __init__(self, layout: Layout, metadata: Metadata, kind: int) -> None:
+        self.layout, self.metadata, self.kind = layout, metadata, kind
+        self.samples: NDArray[Any] = np.zeros(layout.shape, layout.dtype)
+
+    def write(self, top: int, left: int, block: NDArray[Any]) -> None:
+        self.samples[top : top + block.shape[0], left : left + block.shape[1]] = (
+            block if not self.metadata.white_is_zero else blackened(block, self.layout)
+        )
+
+    def encode(self, stream: BinaryIO) -> None:
+        height, width, channels = self.layout.shape
+        size = self.layout.dtype.itemsize
+        stream.write(SIGNATURE)
+        header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes([8 * size, self.kind, 0, 0, 0])
+        _write_chunk(stream, b"IHDR", header)
+        for name, data in _description(self.metadata):
+            _write_chunk(stream, name, data)
+        step = channels * size  # bytes to the pixel on the left
+        rows = self.samples.astype(self.layout.dtype.newbyteorder(">"), copy=False).reshape(height, -1).view(np.uint8)
+        deflate = zlib.compressobj(6)
+        above = np.zeros((1, rows.shape[1]), np.uint8)
+        for top in range(0, height, 64):
+            band = rows[top : top + 64]
+            _write_chunk(
+                stream, b"IDAT", deflate.compress(_filtered(band, np.vstack((above, band[:-1])), step).tobytes())
+            )
+            above = band[-1:]
+        _write_chunk(stream, b"IDAT", deflate.flush())
+        _write_chunk(stream, b"IEND", b"")
+
+
+def _filtered(band: NDArray[np.uint8], above: NDArray[np.uint8], step: int) -> NDArray[np.uint8]:
+    """Rows with their filter byte in front: of none, sub, up, average and Paeth the one with the smallest residuals."""
+    left, corner = (np.pad(rows, ((0, 0), (step, 0)))[:, : rows.shape[1]] for rows in (band, above))
+    a, b, c = (part.astype(np.int16) for part in (left, above, corner))
+    pa, pb, pc = abs(b - c), abs(a - c), abs(a + b - 2 * c)
+    paeth = np.where((pa <= pb) & (pa <= pc), a, np.where(pb <= pc, b, c))
+    guesses = (np.zeros_like(a), a, b, (a + b) >> 1, paeth)
+    residuals = np.stack([band - guess.astype(np.uint8) for guess in guesses])
+    cost = np.abs(residuals.view(np.int8).astype(np.int16)).sum(-1, dtype=np.int64)
+    best = cost.argmin(0)
+    chosen = residuals[best, np.arange(len(band))]
+    return np.concatenate((best[:, None].astype(np.uint8), chosen), axis=1)
+
+
+def _colour_type(layout: Layout, name: str) -> int:
+    if layout.dtype not in (np.uint8, np.uint16):
+        raise FileError(f"{name}: PNG holds 8- or 16-bit whole numbers, not {layout.dtype}. Write .tif or .zarr.")
+    kinds = {("grey", 1, 0): 0, ("grey", 2, 1): 4, ("rgb", 3, 0): 2, ("rgb", 4, 1): 6}
+    kind = kinds.get((layout.colour, layout.channels, layout.kept))
+    if kind is None:
+        raise FileError(
+            f"{name}: PNG holds grey or RGB, not {layout.channels} channels of {layout.colour}. Write .tif."
+        )
+    return kind
+
+
+def _chunks(path: Path) -> list[tuple[bytes, bytes]]:
+    """Names and contents of the chunks; of image data (IDAT) the length only, as 4 bytes."""
+    found: list[tuple[bytes, bytes]] = []
+    with path.open("rb") as file:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(len(SIGNATURE))
+        while len(head := file.read(8)) == 8:
+            length, name = int.from_bytes(head[:4], "big"), head[4:]
+            if file.tell() + length + 4 > size:
+                break  # cut off in the middle of this chunk
+            if name == b"IDAT":
+                file.seek(length, io.SEEK_CUR)
+                found.append((name, length.to_bytes(4, "big")))
+            else:
+                found.append((name, file.read(length)))
+            file.seek(4, io.SEEK_CUR)
+    return found
+
+
+def _metadata(chunks: list[tuple[bytes, bytes]]) -> Metadata:
+    table = dict(chunks)
+    resolution = icc = None
+    if len(physical := table.get(b"pHYs", b"")) == 9 and physical[8] == 1:
+        across, down = (int.from_bytes(physical[i : i + 4], "big") * INCH for i in (0, 4))
+        resolution = (across, down)
+    if (profile := table.get(b"iCCP")) is not None:
+        try:
+            icc = zlib.decompress(profile.partition(b"\0")[2][1:])
+        except zlib.error:
+            icc = None  # a profile nobody can read; the chunk itself is carried on as it is
+    exif = table.get(b"eXIf")
+    carried = tuple((name, data) for name, data in chunks if name in CARRIED)
+    return Metadata(resolution, orientation_of(exif), icc=icc, exif=exif, chunks=carried)
+
+
+def _description(metadata: Metadata) -> tuple[tuple[bytes, bytes], ...]:
+    """The chunks between header and image: those of the PNG read, or new ones from what another format told."""
+    if metadata.chunks:
+        return metadata.chunks
+    made: list[tuple[bytes, bytes]] = []
+    if metadata.icc is not None:
+        made.append((b"iCCP", b"ICC profile\0\0" + zlib.compress(metadata.icc)))
+    if metadata.resolution is not None:
+        per_metre = (round(value / INCH).to_bytes(4, "big") for value in metadata.resolution)
+        made.append((b"pHYs", b"".join(per_metre) + b"\x01"))
+    if (exif := metadata.exif_with_orientation()) is not None:
+        made.append((b"eXIf", exif))
+    return tuple(made)
+
+
+def _write_chunk(stream: BinaryIO, name: bytes, data: bytes) -> None:
+    stream.write(len(data).to_bytes(4, "big") + name + data + zlib.crc32(name + data).to_bytes(4, "big"))

@@ -1,0 +1,207 @@
+"""TIFF and BigTIFF: pages read by window, strip by strip or tile by tile."""
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whorl.errors import FileError
+from whorl.files.base import MAX_PIXELS, Page, Reader, check_size
+from whorl.files.layout import Colour, Layout, Metadata
+from whorl.files.tiff_tags import carried_tags, orientation, profile, resolution
+
+__all__ = ["TiffReader"]
+
+COLOURS: dict[int, tuple[Colour, int]] = {0: ("grey", 1), 1: ("grey", 1), 2: ("rgb", 3), 5: ("cmyk", 4), 6: ("rgb", 3)}
+PALETTE, YCBCR = 3, 6
+JPEG = (6, 7, 33007, 34892)  # compressions whose decoder turns YCbCr into RGB
+MAX_SEGMENT = 2**28  # bytes of one decoded strip or tile
+CACHE = 2**26  # bytes of decoded segments kept, so that neighbouring windows need not decode them again
+
+
+class TiffReader(Reader):
+    """A TIFF file with all its pages; pages of reduced resolution (previews, pyramids) are left out.
+
+    A window costs the strips or tiles it touches; uncompressed rows are read where they lie, however long the strip.
+    """
+
+    windowed = True
+
+    def __init__(self, path: Path, max_pixels: int = MAX_PIXELS) -> None:
+        try:
+            import tifffile
+        except ModuleNotFoundError:
+            raise FileError(f"{path}: TIFF needs tifffile. Install it with: pip install 'whorl[files]'") from None
+        try:
+            self.file = tifffile.TiffFile(path)
+        except Exception as error:  # a damaged directory fails in many ways: struct.error, IndexError, ...
+            raise FileError(f"{path}: not a readable TIFF file ({error}). Get the file again.") from None
+        try:
+            self.pages = tuple(_TiffPage(path, page) for page in _full_pages(path, self.file))
+        except FileError:
+            self.file.close()
+            raise
+        except Exception as error:
+            self.file.close()
+            raise FileError(f"{path}: a damaged TIFF file ({error}). Get the file again.") from None
+        if not self.pages:
+            self.file.close()
+            raise FileError(f"{path}: a TIFF file without any page of full resolution. Nothing can be filtered in it.")
+
+    def close(self) -> None:
+        """Close the file."""
+        self.file.close()
+
+
+class _TiffPage(Page):
+    def __init__(self, path: Path, page: Any) -> None:
+        self.path, self.page = path, page
+        height, width = int(page.imagelength), int(page.imagewidth)
+        check_size(path, width, height, max_pixels=2**62)  # read by window: no limit but that of a segment
+        if page.imagedepth != 1 or page.dtype is None or page.dtype.kind not in "buif":
+            raise FileError(
+                f"{path}: a TIFF page with samples of type {page.dtype}, depth {page.imagedepth} is no picture."
+            )
+        if page.dtype.itemsize == 8 and page.dtype.kind in "iu":
+            raise FileError(f"{path}: 64-bit whole numbers do not fit the arithmetic. Save it as 32 bit or as float.")
+        self.planar = int(page.planarconfig) == 2
+        self.photometric = int(page.photometric)
+        samples = int(page.samplesperpixel)
+        self.palette = self._palette() if self.photometric == PALETTE else None
+        if self.palette is not None:
+            self.layout = Layout(height, width, 3, np.dtype(np.uint16), "rgb")
+        else:
+            jpeg = int(page.compression) in JPEG
+            colour, kept = _colours(path, self.photometric, samples, jpeg, tuple(map(int, page.extrasamples)))
+            dtype = np.dtype(np.uint8) if page.dtype.kind == "b" else page.dtype.newbyteorder("=")
+            self.layout = Layout(height, width, samples, dtype, colour, kept)
+        tags = carried_tags(page, palette=self.palette is not None)
+        self.metadata = Metadata(resolution(page), orientation(page), self.photometric == 0, profile(page), tags=tags)
+        self.cache: OrderedDict[int, NDArray[Any]] = OrderedDict()
+
+    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+        samples = int(self.page.samplesperpixel)
+        window = np.empty((bottom - top, right - left, samples), self.page.dtype.newbyteorder("="))
+        if self._is_raw():
+            self._read_rows(window, top, left)
+        else:
+            for index in self._touched(top, bottom, left, right):
+                segment, (plane, y, x) = self._segment(index)
+                upper, lower = max(top, y), min(bottom, y + segment.shape[0])
+                first, last = max(left, x), min(right, x + segment.shape[1])
+                target = window[..., plane : plane + 1] if self.planar else window
+                part = segment[upper - y : lower - y, first - x : last - x]
+                target[upper - top : lower - top, first - left : last - left] = part
+        if self.palette is not None:
+            return self.palette[window[..., 0]]
+        return window.view(np.uint8) * np.uint8(255) if window.dtype.kind == "b" else window
+
+    def _is_raw(self) -> bool:
+        """Whole pixels, one after the other, in one piece of the file."""
+        page = self.page
+        whole = int(page.bitspersample) == 8 * page.dtype.itemsize and page.dtype.kind != "b"
+        return bool(
+            page.is_contiguous and page.fillorder == 1 and not (self.planar and page.samplesperpixel > 1) and whole
+        )
+
+    def _read_rows(self, window: NDArray[Any], top: int, left: int) -> None:
+        file, stored = self.page.parent.filehandle, self.page.dtype.newbyteorder(self.page.parent.byteorder)
+        pixel = self.page.samplesperpixel * stored.itemsize
+        start = int(self.page.dataoffsets[0])
+        for row in range(window.shape[0]):
+            file.seek(start + ((top + row) * self.layout.width + left) * pixel)
+            data = file.read(window.shape[1] * pixel)
+            if len(data) != window.shape[1] * pixel:
+                raise FileError(f"{self.path}: truncated in row {top + row}. Get the file again.")
+            window[row] = np.frombuffer(data, stored).reshape(window.shape[1:])
+
+    def _touched(self, top: int, bottom: int, left: int, right: int) -> Iterator[int]:
+        """Numbers of the strips or tiles that share a pixel with the window, in all planes."""
+        rows, columns = self._segment_size()
+        across = math.ceil(self.layout.width / columns)
+        down = math.ceil(self.layout.height / rows)
+        for plane in range(int(self.page.samplesperpixel) if self.planar else 1):
+            for y in range(top // rows, math.ceil(bottom / rows)):
+                for x in range(left // columns, math.ceil(right / columns)):
+                    yield (plane * down + y) * across + x
+
+    def _segment_size(self) -> tuple[int, int]:
+        page = self.page
+        if page.is_tiled:
+            return int(page.tilelength), int(page.tilewidth)
+        return min(int(page.rowsperstrip), self.layout.height), self.layout.width
+
+    def _segment(self, index: int) -> tuple[NDArray[Any], tuple[int, int, int]]:
+        """The decoded segment ``(y, x, samples)`` and its plane, top and left."""
+        rows, columns = self._segment_size()
+        across, down = math.ceil(self.layout.width / columns), math.ceil(self.layout.height / rows)
+        place = index // (across * down), index // across % down * rows, index % across * columns
+        if index not in self.cache:
+            self.cache[index] = self._decode(index, rows, columns)
+            kept = rows * columns * self.page.samplesperpixel * self.page.dtype.itemsize
+            while len(self.cache) > 1 and len(self.cache) * kept > CACHE:
+                self.cache.popitem(last=False)
+        self.cache.move_to_end(index)
+        return self.cache[index], place
+
+    def _decode(self, index: int, rows: int, columns: int) -> NDArray[Any]:
+        page = self.page
+        samples = 1 if self.planar else int(page.samplesperpixel)
+        size = rows * columns * samples * page.dtype.itemsize
+        if size > MAX_SEGMENT:
+            raise FileError(
+                f"{self.path}: one compressed strip of {columns} x {rows} pixels would take {size} bytes of memory. "
+                "Save it with tiles, or with strips of fewer rows."
+            )
+        if index >= len(page.dataoffsets) or index >= len(page.databytecounts):
+            raise FileError(f"{self.path}: has no strip or tile number {index}; the file is damaged.")
+        offset, count = int(page.dataoffsets[index]), int(page.databytecounts[index])
+        data = None
+        if count:
+            page.parent.filehandle.seek(offset)
+            data = page.parent.filehandle.read(count)
+            if len(data) != count:
+                raise FileError(f"{self.path}: truncated in strip or tile {index}. Get the file again.")
+        try:
+            segment, _, shape = page.decode(data, index, jpegtables=page.jpegtables)
+        except Exception as error:  # every codec has its own family of errors
+            raise FileError(f"{self.path}: strip or tile {index} cannot be decoded ({error}).") from None
+        if segment is None:
+            return np.full(shape[1:], page.nodata, page.dtype.newbyteorder("="))
+        return np.asarray(segment[0])
+
+    def _palette(self) -> NDArray[np.uint16]:
+        colours = self.page.colormap
+        if colours is None:
+            raise FileError(f"{self.path}: a palette picture without palette; the file is damaged.")
+        return np.ascontiguousarray(np.asarray(colours, np.uint16).T)
+
+
+def _full_pages(path: Path, file: Any) -> list[Any]:
+    if file.is_imagej and len(file.pages) == 1 and math.prod(file.series[0].shape) > math.prod(file.pages[0].shape):
+        raise FileError(
+            f"{path}: an ImageJ stack that hides its planes from TIFF readers. Save it as BigTIFF or OME-TIFF."
+        )
+    file.pages.useframes = False
+    return [page for page in file.pages if not page.is_reduced and not page.is_mask]
+
+
+def _colours(path: Path, photometric: int, samples: int, jpeg: bool, extra: tuple[int, ...]) -> tuple[Colour, int]:
+    """What the samples of a pixel mean, and how many of the last ones are no colours."""
+    if photometric not in COLOURS or (photometric == YCBCR and not jpeg):
+        raise FileError(
+            f"{path}: TIFF colours of kind {photometric} (Lab, raw sensor data, ...) cannot be filtered as they are. "
+            "Convert it to RGB or grey first."
+        )
+    colour, count = COLOURS[photometric]
+    if samples < count:
+        raise FileError(f"{path}: {samples} samples a pixel where {colour} needs {count}; the file is damaged.")
+    if colour == "grey" and samples > 1 and not any(kind in (1, 2) for kind in extra):
+        return "channels", 0  # bands of equal rank, as microscopes and satellites write them
+    if colour == "grey" and samples > 2:
+        return "channels", sum(kind in (1, 2) for kind in extra)
+    return colour, samples - count

@@ -1,0 +1,142 @@
+"""zarr: arrays of any number of axes, read and written chunk by chunk."""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whorl.errors import FileError
+from whorl.files.base import Canvas, Frame, Page, Reader, Writer, check_size
+from whorl.files.layout import Colour, Layout, Metadata
+
+__all__ = ["ZarrReader", "ZarrWriter", "axes_of"]
+
+CHUNK = 512
+
+
+class ZarrReader(Reader):
+    """A zarr array. Axes named ``y``, ``x`` and ``c`` are what they say; the others count pages.
+
+    Without names the last two axes are y and x, or the last three are y, x and channels where the last one has at most
+    four entries. Four channels are RGB and alpha.
+    """
+
+    windowed = True
+
+    def __init__(self, path: Path, max_pixels: int = 0) -> None:
+        zarr = _zarr(path)
+        try:
+            array = zarr.open(store=str(path), mode="r")
+        except Exception as error:  # stores and formats have their own errors each
+            raise FileError(f"{path}: not a readable zarr array ({error}).") from None
+        if not isinstance(array, zarr.Array):
+            inside = ", ".join(sorted(name for name, _ in array.arrays())) or "none"
+            raise FileError(f"{path}: a zarr group, not an array. Name the array inside it (there: {inside}).")
+        if array.dtype.kind not in "uif" or (array.dtype.kind in "iu" and array.dtype.itemsize == 8):
+            raise FileError(
+                f"{path}: samples of type {array.dtype} cannot be filtered. Convert them to 32 bit or float."
+            )
+        names = getattr(array.metadata, "dimension_names", None)
+        axes = axes_of(array.shape, names)
+        height, width = array.shape[axes[0]], array.shape[axes[1]]
+        check_size(path, width, height, max_pixels=2**62)
+        channels = 1 if axes[2] is None else array.shape[axes[2]]
+        colour: Colour = {1: "grey", 3: "rgb", 4: "rgb"}.get(channels, "channels")  # type: ignore[assignment]
+        layout = Layout(height, width, channels, array.dtype.newbyteorder("="), colour, kept=int(channels == 4))
+        structure = {"shape": array.shape, "chunks": array.chunks, "names": names, "axes": axes}
+        metadata = Metadata(array={**structure, "attributes": dict(array.attrs)})
+        pages = itertools.product(*(range(size) for axis, size in enumerate(array.shape) if axis not in axes))
+        self.pages = tuple(_ZarrPage(array, layout, metadata, axes, page) for page in pages)
+
+
+class ZarrWriter(Writer):
+    """Writes one array: with the axes, chunks and attributes of the array read, or ``(page, y, x, channel)``.
+
+    Axes of length one are left out where the pages come from another format.
+    """
+
+    def __init__(self, path: Path, name: str, frames: Sequence[Frame]) -> None:
+        zarr = _zarr(path)
+        layout, metadata = frames[0]
+        if any(other != layout for other, _ in frames):
+            raise FileError(f"{name}: pages of different size or type do not fit one zarr array. Write .tif.")
+        how = metadata.array
+        if how is None:
+            pages = [len(frames)] if len(frames) > 1 else []
+            shape = (*pages, layout.height, layout.width, *([layout.channels] if layout.channels > 1 else []))
+            names = (*(["page"] if pages else []), "y", "x", *(["c"] if layout.channels > 1 else []))
+            chunks = (*(1 for _ in pages), min(CHUNK, layout.height), min(CHUNK, layout.width), layout.channels)[
+                : len(shape)
+            ]
+            how = {"shape": shape, "chunks": chunks, "names": names, "attributes": {}, "axes": axes_of(shape, names)}
+        array = zarr.create_array(
+            store=str(path), shape=how["shape"], chunks=how["chunks"], dtype=layout.dtype, dimension_names=how["names"],
+            attributes=dict(how["attributes"]),
+        )  # fmt: skip
+        axes = how["axes"]
+        grain = (how["chunks"][axes[0]], how["chunks"][axes[1]])
+        outer = itertools.product(*(range(size) for axis, size in enumerate(how["shape"]) if axis not in axes))
+        self.canvases = tuple(_ZarrCanvas(array, axes, page, grain) for page in outer)
+
+    def finish(self) -> None:
+        """Nothing is left: every block went to its chunks."""
+
+
+class _ZarrPage(Page):
+    def __init__(self, array: Any, layout: Layout, metadata: Metadata, axes: "Axes", page: tuple[int, ...]) -> None:
+        self.array, self.layout, self.metadata, self.axes, self.page = array, layout, metadata, axes, page
+
+    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+        place, order = _place(self.array.ndim, self.axes, self.page, slice(top, bottom), slice(left, right))
+        block = np.asarray(self.array[place]).transpose(order)
+        return block.reshape(bottom - top, right - left, self.layout.channels).astype(self.layout.dtype, copy=False)
+
+
+class _ZarrCanvas(Canvas):
+    def __init__(self, array: Any, axes: "Axes", page: tuple[int, ...], grain: tuple[int, int]) -> None:
+        self.array, self.axes, self.page, self.grain = array, axes, page, grain
+
+    def write(self, top: int, left: int, block: NDArray[Any]) -> None:
+        rows, columns = slice(top, top + block.shape[0]), slice(left, left + block.shape[1])
+        place, order = _place(self.array.ndim, self.axes, self.page, rows, columns)
+        samples = block if self.axes[2] is not None else block[..., 0]
+        self.array[place] = samples.transpose(np.argsort(order))
+
+
+Axes = tuple[int, int, int | None]
+"""Where y, x and the channels stand among the axes of an array."""
+
+
+def axes_of(shape: Sequence[int], names: Sequence[str | None] | None = None) -> Axes:
+    """Which axes of an array are y, x and channels.
+
+    >>> axes_of((7, 480, 640)), axes_of((480, 640, 3)), axes_of((3, 480, 640), ("c", "y", "x"))
+    ((1, 2, None), (0, 1, 2), (1, 2, 0))
+    """
+    if len(shape) < 2:
+        raise FileError(f"an array of shape {tuple(shape)} is no picture: it needs axes y and x.")
+    known = [name.lower() if name else "" for name in names or ()]
+    if "y" in known and "x" in known:
+        return known.index("y"), known.index("x"), known.index("c") if "c" in known else None
+    last = len(shape) - 1
+    return (last - 2, last - 1, last) if len(shape) > 2 and shape[-1] <= 4 else (last - 1, last, None)
+
+
+def _place(ndim: int, axes: Axes, page: tuple[int, ...], rows: slice, columns: slice) -> tuple[Any, list[int]]:
+    """Index of a block, and the order of the remaining axes that makes it ``(y, x, channel)``."""
+    outer = iter(page)
+    index = [rows if axis == axes[0] else columns if axis == axes[1] else slice(None) for axis in range(ndim)]
+    full = tuple(part if axis in axes else next(outer) for axis, part in enumerate(index))
+    remaining = sorted(axis for axis in axes if axis is not None)
+    return full, [remaining.index(axis) for axis in axes if axis is not None]
+
+
+def _zarr(path: Path) -> Any:
+    try:
+        import zarr
+    except ModuleNotFoundError:
+        raise FileError(f"{path}: zarr needs the package zarr. Install it with: pip install 'whorl[files]'") from None
+    return zarr

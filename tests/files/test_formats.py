@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from files.samples import picture
+from whorl import files
+from whorl.errors import FileError, ShapeError
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.tif"])
+def test_contents_count_not_the_name(tmp_path, name):
+    files.write(tmp_path / name, picture(size=(8, 8)))
+    (tmp_path / name).rename(tmp_path / "a.picture")
+    assert files.read(tmp_path / "a.picture").layout.height == 8
+
+
+@pytest.mark.parametrize(
+    ("contents", "text"),
+    [
+        (b"", "is empty"),
+        (b"just some text\n", "no picture"),
+        (b"\x89PNG\r\n\x1a\n", "not a PNG"),
+        (b"II*\0\0\0\0\0", "TIFF"),
+    ],
+)
+def test_no_picture_is_one_clear_error(tmp_path, contents, text):
+    (tmp_path / "a.png").write_bytes(contents)
+    with pytest.raises(FileError, match=text) as error:
+        files.read(tmp_path / "a.png")
+    assert "\n" not in str(error.value)
+
+
+def test_missing_folder_and_unreadable(tmp_path):
+    with pytest.raises(FileError, match="No such file"):
+        files.read(tmp_path / "missing.png")
+    with pytest.raises(FileError, match="no picture"):
+        files.read(tmp_path)
+
+
+def test_unreadable(unprivileged):
+    (unprivileged / "closed.png").touch(mode=0)
+    with pytest.raises(FileError, match="Permission denied"):
+        files.read(unprivileged / "closed.png")
+
+
+def test_unknown_suffix_names_the_known(tmp_path):
+    with pytest.raises(FileError, match=r"'.bmp'.*\.png, \.jpg"):
+        files.write(tmp_path / "a.bmp", picture())
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "i2", "u4", "i4"])
+def test_rounding_is_half_to_even_and_never_wraps(dtype):
+    layout = picture(dtype=dtype).layout
+    limits = np.iinfo(dtype)
+    values = np.array([0.5, 1.5, 2.5, limits.max + 0.4, limits.max * 2.0, limits.min - 100.0])
+    assert layout.round(values).tolist() == [0, 2, 2, limits.max, limits.max, limits.min]
+
+
+def test_alpha_stays_when_colours_change():
+    made = picture("rgb", 4, 1)
+    changed = made.with_colours(np.zeros((37, 53, 3)))
+    assert not changed.colours.any()
+    np.testing.assert_array_equal(changed.samples[..., 3], made.samples[..., 3])
+    with pytest.raises(ShapeError, match="do not fit"):
+        made.with_colours(np.zeros((37, 53, 4)))

@@ -1,0 +1,219 @@
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+from files.samples import KINDS, noise, picture, profile
+from whorl import files
+from whorl.errors import FileError
+from whorl.files import tiff_writer
+
+DTYPES = ["u1", "u2", "u4", "i1", "i2", "i4", "f2", "f4", "f8"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("colour", "channels", "kept"), [*KINDS, ("cmyk", 4, 0), ("channels", 6, 0)])
+def test_samples_survive_and_tifffile_agrees(tmp_path, colour, channels, kept, dtype):
+    made = picture(colour, channels, kept, dtype, size=(301, 517))  # several tiles, cut at the border
+    files.write(tmp_path / "a.tif", made)
+    again = files.read(tmp_path / "a.tif")
+    assert again.layout == made.layout
+    np.testing.assert_array_equal(again.samples, made.samples)
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "a.tif").reshape(made.samples.shape), made.samples)
+
+
+@pytest.mark.parametrize(("colour", "channels", "kept"), KINDS[::2])
+def test_pillow_reads_what_is_written(tmp_path, colour, channels, kept):
+    for size in ((20, 30), (301, 517)):
+        made = picture(colour, channels, kept, size=size)
+        files.write(tmp_path / "a.tif", made, force=True)
+        with Image.open(tmp_path / "a.tif") as seen:
+            np.testing.assert_array_equal(np.asarray(seen).reshape(made.samples.shape), made.samples)
+
+
+@pytest.mark.parametrize("big", [False, True])
+@pytest.mark.parametrize("endian", ["<", ">"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"tile": (32, 48)},
+        {"rowsperstrip": 7, "compression": "zlib", "predictor": True},
+        {"tile": (16, 16), "compression": "lzw"},
+        {"planarconfig": "separate", "rowsperstrip": 16},
+        {"planarconfig": "separate", "tile": (32, 16), "compression": "zstd"},
+    ],
+    ids=str,
+)
+def test_windows_are_what_they_are_in_the_whole(tmp_path, options, endian, big):
+    samples = noise(101, 67, 3, "u2")
+    stored = samples.transpose(2, 0, 1) if options.get("planarconfig") == "separate" else samples
+    tifffile.imwrite(tmp_path / "a.tif", stored, photometric="rgb", byteorder=endian, bigtiff=big, **options)
+    with files.open_reader(tmp_path / "a.tif") as reader:
+        (page,) = reader.pages
+        for top, bottom, left, right in [
+            (0, 101, 0, 67),
+            (0, 1, 0, 1),
+            (100, 101, 66, 67),
+            (13, 77, 5, 50),
+            (31, 33, 47, 49),
+        ]:
+            window = page.read(top, bottom, left, right)
+            assert window.dtype.isnative
+            np.testing.assert_array_equal(window, samples[top:bottom, left:right])
+
+
+def test_window_reads_only_what_it_touches(tmp_path, monkeypatch):
+    samples = noise(256, 256, 1, "u1")[..., 0]
+    tifffile.imwrite(tmp_path / "a.tif", samples, tile=(32, 32), compression="zlib")
+    with files.open_reader(tmp_path / "a.tif") as reader:
+        (page,) = reader.pages
+        decoded = []
+        genuine = page._decode
+        monkeypatch.setattr(page, "_decode", lambda index, *size: decoded.append(index) or genuine(index, *size))
+        page.read(30, 34, 64, 96)
+        assert decoded == [2, 10]
+        page.read(32, 40, 64, 96)
+        assert decoded == [2, 10]  # still in the cache
+
+
+def test_pages_keep_their_own_size_type_and_order(tmp_path):
+    pages = [picture(), picture("rgb", 3, dtype="u2"), picture(dtype="f4", size=(300, 300))]
+    files.write(tmp_path / "a.tif", pages)
+    again = files.read_pages(tmp_path / "a.tif")
+    assert [page.layout for page in again] == [page.layout for page in pages]
+    for one, other in zip(again, pages, strict=True):
+        np.testing.assert_array_equal(one.samples, other.samples)
+    with pytest.raises(FileError, match="3 pages"):
+        files.read(tmp_path / "a.tif")
+
+
+def test_reduced_pages_are_left_out(tmp_path):
+    with tifffile.TiffWriter(tmp_path / "a.tif") as writer:
+        writer.write(np.zeros((64, 64), np.uint8), subifds=1)
+        writer.write(np.zeros((32, 32), np.uint8), subfiletype=1)
+        writer.write(np.zeros((16, 16), np.uint8), subfiletype=1)
+    assert [page.layout.height for page in files.read_pages(tmp_path / "a.tif")] == [64]
+
+
+def test_beyond_four_gigabytes_it_is_bigtiff(tmp_path, monkeypatch):
+    pages = [picture("rgb", 3, dtype="u2", size=(301, 517)), picture()]
+    files.write(tmp_path / "classic.tif", pages)
+    with (tmp_path / "big.tif").open("wb") as stream:
+        writer = tiff_writer.TiffWriter(stream, "big.tif", [(page.layout, page.metadata) for page in pages])
+        stream.seek(2**32)  # a hole: tiles come to lie beyond what 32 bits address
+        for canvas, page in zip(writer.canvases, pages, strict=True):
+            canvas.write(0, 0, page.samples)
+        writer.finish()
+    for name, magic in (("classic.tif", b"II*\0"), ("big.tif", b"II+\0")):
+        with (tmp_path / name).open("rb") as file:
+            assert file.read(4) == magic
+        for one, other in zip(files.read_pages(tmp_path / name), pages, strict=True):
+            np.testing.assert_array_equal(one.samples, other.samples)
+
+
+@pytest.mark.parametrize("endian", ["<", ">"])
+def test_describing_tags_survive(tmp_path, endian):
+    extra = [(274, 3, 1, 6, True), (33550, 12, 3, (0.5, 0.25, 0.0), True), (315, 2, 0, "somebody", True)]
+    tifffile.imwrite(
+        tmp_path / "a.tif", noise(20, 30, 3, "u2"), photometric="rgb", byteorder=endian, resolution=(300.5, 150),
+        resolutionunit="inch", description="a note", iccprofile=profile(), extratags=extra, metadata=None,
+        software="maker",
+    )  # fmt: skip
+    read = files.read(tmp_path / "a.tif")
+    assert (read.metadata.resolution, read.metadata.orientation, read.metadata.icc) == ((300.5, 150.0), 6, profile())
+    files.write(tmp_path / "b.tif", read)
+    with tifffile.TiffFile(tmp_path / "b.tif") as seen:
+        tags = seen.pages[0].tags
+        assert tags["XResolution"].value == (601, 2)
+        assert tags["Orientation"].value == 6
+        assert tags["ImageDescription"].value == "a note"
+        assert tags["Artist"].value == "somebody"
+        assert tags["Software"].value == "maker"
+        assert tags["InterColorProfile"].value == profile()
+        assert tags["ModelPixelScaleTag"].value == (0.5, 0.25, 0.0)
+    assert files.read(tmp_path / "b.tif").metadata == read.metadata
+
+
+def test_palette_bilevel_and_ycbcr_become_plain_colours(tmp_path):
+    colours = noise(3, 256, 1, "u2")[..., 0]
+    indices = noise(20, 30, 1, "u1")[..., 0]
+    tifffile.imwrite(tmp_path / "p.tif", indices, photometric="palette", colormap=colours)
+    read = files.read(tmp_path / "p.tif")
+    np.testing.assert_array_equal(read.samples, colours.T[indices])
+    files.write(tmp_path / "p2.tif", read)
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "p2.tif"), colours.T[indices])
+
+    bits = indices > 127
+    tifffile.imwrite(tmp_path / "b.tif", bits, photometric="minisblack")
+    np.testing.assert_array_equal(files.read(tmp_path / "b.tif").samples[..., 0], np.where(bits, 255, 0))
+
+    ramp = np.broadcast_to(np.arange(64, dtype=np.uint8)[None, :, None] * 3, (64, 64, 3))
+    Image.fromarray(ramp).convert("YCbCr").save(tmp_path / "y.tif", compression="jpeg")
+    with tifffile.TiffFile(tmp_path / "y.tif") as seen:
+        assert (seen.pages[0].photometric, seen.pages[0].compression) == (6, 7)
+    read = files.read(tmp_path / "y.tif")
+    assert np.abs(read.samples.astype(int) - ramp).max() < 8
+    files.write(tmp_path / "y2.tif", read)
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "y2.tif"), read.samples)
+
+
+def test_white_is_zero_keeps_its_values_in_tiff_and_its_look_elsewhere(tmp_path):
+    samples = noise(20, 30, 1, "u2")[..., 0]
+    tifffile.imwrite(tmp_path / "w.tif", samples, photometric="miniswhite")
+    read = files.read(tmp_path / "w.tif")
+    files.write(tmp_path / "w2.tif", read)
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "w2.tif"), samples)
+    with tifffile.TiffFile(tmp_path / "w2.tif") as seen:
+        assert seen.pages[0].photometric == 0
+    files.write(tmp_path / "w.png", read)
+    np.testing.assert_array_equal(files.read(tmp_path / "w.png").samples[..., 0], 65535 - samples)
+
+
+def test_alpha_and_unmarked_channels_are_told_apart(tmp_path):
+    def kinds(samples, **options):
+        tifffile.imwrite(tmp_path / "a.tif", samples, **options)
+        layout = files.read(tmp_path / "a.tif").layout
+        return layout.colour, layout.filtered, layout.kept
+
+    five = noise(9, 8, 5, "u2")
+    assert kinds(five, photometric="minisblack", planarconfig="contig") == ("channels", 5, 0)
+    assert kinds(five[..., :4], photometric="rgb", extrasamples=["unassalpha"]) == ("rgb", 3, 1)
+    assert kinds(five[..., :4], photometric="rgb", extrasamples=["unspecified"]) == ("rgb", 3, 1)
+    assert kinds(five[..., :2], photometric="minisblack", extrasamples=["unassalpha"]) == ("grey", 1, 1)
+    assert kinds(five[..., :4], photometric="separated") == ("cmyk", 4, 0)
+
+
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_truncation_is_noticed(tmp_path, compression):
+    tifffile.imwrite(tmp_path / "a.tif", noise(100, 100, 1, "u2")[..., 0], compression=compression, rowsperstrip=10)
+    whole = (tmp_path / "a.tif").read_bytes()
+    for length in (4, 8, 50, 200, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "a.tif").write_bytes(whole[:length])
+        with pytest.raises(FileError, match=r"a\.tif"):
+            files.read(tmp_path / "a.tif")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"data": np.zeros((8, 8), np.complex64)}, "complex64"),
+        ({"data": np.zeros((8, 8), np.uint64)}, "64-bit"),
+        ({"data": np.zeros((8, 8, 3), np.uint8), "photometric": "cielab"}, "Convert it to RGB"),
+    ],
+)
+def test_what_is_no_picture_is_refused(tmp_path, options, text):
+    tifffile.imwrite(tmp_path / "a.tif", **options)
+    with pytest.raises(FileError, match=text):
+        files.read(tmp_path / "a.tif")
+
+
+def test_bombs_are_refused(tmp_path):
+    tifffile.imwrite(tmp_path / "a.tif", noise(8, 8, 1, "u1")[..., 0], compression="zlib")
+    with tifffile.TiffFile(tmp_path / "a.tif", mode="r+b") as lie:
+        for name in ("ImageWidth", "ImageLength", "RowsPerStrip"):
+            lie.pages[0].tags[name].overwrite(100_000)
+    with pytest.raises(FileError, match="above the limit"):
+        files.read(tmp_path / "a.tif")
+    with files.open_reader(tmp_path / "a.tif") as reader, pytest.raises(FileError, match="Save it with tiles"):
+        reader.pages[0].read(0, 1, 0, 1)
