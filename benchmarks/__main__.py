@@ -14,6 +14,7 @@ SUITES = (
     "speed_tensor",
     "speed_models",
     "speed_time",
+    "speed_smoothing",
     "memory",
     "behaviour",
     "quality_denoise",

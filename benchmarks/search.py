@@ -1,9 +1,10 @@
 """Best PSNR over contrast and stopping time, for any method: coarse to fine, every method by the same rule.
 
-Contrasts are tried on a geometric grid over the method's range; the neighbourhood of the best is then halved a few
-times. For one contrast all stopping times are read off a single run (PSNR after each step until it has fallen for a
-while); a method whose steps do not chain is run from the start for each number of steps. Steps are at most 0.2 for
-everyone, so that stopping times are equally fine. A best contrast at an end of the range is reported as such.
+Contrasts are tried on a geometric grid over the method's range, from above, until the best PSNR has fallen twice; the
+spacing around the best is then halved a few times. For one contrast all stopping times are read off a single run (PSNR
+after each step until it has fallen for a while); a method whose steps do not chain is run from the start for each
+number of steps. Steps are at most 0.2 for everyone, so that stopping times are equally fine. A best contrast at an end
+of the range is reported as such.
 """
 
 from collections.abc import Callable
@@ -56,8 +57,13 @@ def best_setting(
             tried[contrast] = _best_time(method, run, image, score, contrast, tau, max_time)
 
     grid = [float(c) for c in np.geomspace(*method.contrast_range, points)]
-    for contrast in grid:
+    falls = 0
+    for contrast in reversed(grid):  # high contrasts stop early, low ones run long: leave once it only gets worse
+        peak = max((o.psnr for o in tried.values()), default=float("-inf"))
         attempt(contrast)
+        falls = falls + 1 if tried[contrast].psnr < peak else 0
+        if falls == 2:
+            break
     ratio = grid[1] / grid[0]
     for _ in range(rounds):
         ratio = ratio**0.5
@@ -65,7 +71,7 @@ def best_setting(
         attempt(centre / ratio)
         attempt(centre * ratio)
     best = max(tried.values(), key=lambda o: o.psnr)
-    at_edge = best.contrast <= min(tried) or best.contrast >= max(tried)
+    at_edge = not grid[0] < best.contrast < grid[-1]
     return Optimum(best.psnr, best.contrast, best.steps, best.tau, at_edge)
 
 

@@ -3,11 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-__all__ = ["columns", "render", "with_ratios"]
+__all__ = ["as_rst", "columns", "render", "with_ratios"]
 
 # column in the file -> (heading, format)
 _SHOWN: dict[str, tuple[str, str]] = {
+    "bound": ("bound", "{}"),
+    "figure": ("measured", "{:.3g}"),
+    "verdict": ("verdict", "{}"),
     "ms_per_mpix_step": ("ms/Mpixel/step", "{:.2f}"),
+    "ms_per_mpix": ("ms/Mpixel", "{:.2f}"),
     "to_whorl": ("whorl is faster by", "{:.2f}x"),
     "to_copy": ("copies", "{:.2f}"),
     "gb_per_s": ("GB/s", "{:.1f}"),
@@ -18,6 +22,7 @@ _SHOWN: dict[str, tuple[str, str]] = {
     "contrast": ("contrast", "{:.3g}"),
     "time": ("time", "{:.3g}"),
     "error": ("error", "{:.2e}"),
+    "gap": ("gap", "{:.1e}"),
     "x": ("x", "{:g}"),
     "exponent": ("growth exponent", "{:.2f}"),
     "fields": ("fields kept", "{:.1f}"),
@@ -51,6 +56,16 @@ def render(content: dict[str, Any], title: str, path: Path | None = None) -> str
     return "\n".join(lines)
 
 
+def as_rst(rows: list[dict[str, Any]], title: str) -> str:
+    """The same table for the documentation."""
+    rows = _ordered(rows)
+    keys = columns(rows)
+    lines = [f".. list-table:: {title}", "   :header-rows: 1", ""]
+    for row in [["", *(_SHOWN[key][0] for key in keys)], *_body(rows, keys)]:
+        lines += [f"   {'* - ' if i == 0 else '  - '}{cell}" for i, cell in enumerate(row)]
+    return "\n".join(lines)
+
+
 def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add ``to_whorl`` and ``to_copy`` where times per step are there; whorl's fastest method of the case counts."""
     steps = {r["method"]: r["ms_per_mpix_step"] for r in rows if "ms_per_mpix_step" in r}
@@ -80,7 +95,7 @@ def _ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _grid(rows: list[dict[str, Any]]) -> list[str]:
     keys = columns(rows)
     head = ["method", *(_SHOWN[key][0] for key in keys)]
-    body = [[row["method"], *(_cell(row.get(key), _SHOWN[key][1]) for key in keys)] for row in rows]
+    body = _body(rows, keys)
     widths = [max(len(line[i]) for line in [head, *body]) for i in range(len(head))]
     return [
         "  ".join(
@@ -88,6 +103,10 @@ def _grid(rows: list[dict[str, Any]]) -> list[str]:
         )
         for line in [head, *body]
     ]
+
+
+def _body(rows: list[dict[str, Any]], keys: list[str]) -> list[list[str]]:
+    return [[row["method"], *(_cell(row.get(key), _SHOWN[key][1]) for key in keys)] for row in rows]
 
 
 def _cell(value: Any, form: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.results import FOLDER, documents
 
-__all__ = ["TARGETS", "Target", "verdicts"]
+__all__ = ["TARGETS", "Target", "as_rows", "verdicts"]
 
 Cases = dict[str, list[dict[str, Any]]]
 
@@ -147,6 +147,16 @@ def verdicts(folder: Path = FOLDER) -> Iterator[tuple[str, Target, float | None]
                 yield machine, target, target.measure(suites[target.suite])
             except (KeyError, ValueError, StopIteration):
                 yield machine, target, None
+
+
+def as_rows(folder: Path = FOLDER) -> list[dict[str, Any]]:
+    """Verdicts as rows of a table."""
+    rows = []
+    for _, target, value in verdicts(folder):
+        word = None if value is None else "met" if target.met(value) else "missed"
+        bound = f"{'≥' if target.at_least else '≤'} {target.bound:g}"
+        rows.append({"method": target.text, "bound": bound, "figure": value, "verdict": word})
+    return rows
 
 
 def main() -> None:
