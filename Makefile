@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: reproduce test lint bench docs clean
+.PHONY: reproduce test lint bench docs kernel screenshots clean
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -21,19 +21,18 @@ reproduce: $(VENV)/.core
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
 
+# The page's WebAssembly kernel is committed; rebuild it after a change in web/kernel (needs clang and lld).
+kernel:
+	web/build.sh
+
+# Take the documentation's pictures of the page anew (needs Chromium and node).
+screenshots: $(VENV)/.dev
+	WHORL_BROWSER_REQUIRED=1 WHORL_SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/page/test_looks.py -k screenshots
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests
 	$(BIN)/ruff format --check src tests
 	$(BIN)/mypy
-
-$(VENV)/.bench: $(VENV)/.core
-	$(PIP) -e '.[bench]'
-	touch $@
-
-RESULTS ?= build/bench
-bench: $(VENV)/.bench
-	$(BIN)/python -W ignore -m benchmarks --again --out $(RESULTS)
-	$(BIN)/python -m benchmarks.targets --results $(RESULTS)
 
 clean:
 	rm -rf $(VENV) build dist reproduction

@@ -1,0 +1,254 @@
+// The page: what the visitor chose, what follows from it, and who draws it.
+
+import { readAddress, writeAddress } from "./address.js";
+import { PARAMETERS, makeChoice, makeParameter } from "./controls.js";
+import { makeDial } from "./dial.js";
+import { middleSquare, readPicture } from "./files.js";
+import { DIFFUSIVITIES } from "./filter.js";
+import { masterSize } from "./master.js";
+import { psnr, rootMeanSquare } from "./measures.js";
+import { MODELS, makePair, makePlan } from "./models.js";
+import { paint } from "./paint.js";
+import { Pool, latest } from "./pool.js";
+import { Proof } from "./proof.js";
+import { SCENES, VIEW } from "./scenes.js";
+import { makeStage } from "./stage.js";
+
+const SEED = 20; // of the noise
+const get = (id) => document.getElementById(id);
+const pool = new Pool(Math.max(2, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1)));
+
+const found = readAddress({ scene: Object.keys(SCENES), model: Object.keys(MODELS), diffusivity: DIFFUSIVITIES });
+const state = { scene: "whorl", model: "eed", diffusivity: "exponential", own: null, ...words(found) };
+const chosen = Object.fromEntries(Object.entries(MODELS).map(([name, { start }]) => [name, { ...start }]));
+state.noise = found.noise ?? SCENES[state.scene].noise;
+for (const key of Object.keys(chosen[state.model])) if (key in found) chosen[state.model][key] = found[key];
+const controls = {};
+let shownPicture = null; // { clean, noisy, height, width }
+
+function words({ scene, model, diffusivity }) {
+  return JSON.parse(JSON.stringify({ scene, model, diffusivity })); // leaves out what the address does not say
+}
+
+// ---- what follows from the state
+
+const values = () => ({ ...chosen[state.model], diffusivity: state.diffusivity });
+const plan = () => makePlan(state.model, values());
+
+function setup() {
+  const against = state.own && state.noise === 0 ? "the picture itself" : "the clean picture";
+  return {
+    noise: state.noise, sides: makePair(state.model, values()),
+    text: `PSNR of the filtered turned picture against ${against}, in decibels.`,
+  };
+}
+
+const stage = makeStage();
+const proof = new Proof(pool, setup, (angle) => dial.set(angle, "chart"));
+const dial = makeDial((angle) => { if (shownPicture) proof.setAngle(angle); else proof.angle = angle; save(); });
+
+const filter = latest(async () => {
+  const { noisy, clean, height, width } = shownPicture, now = plan(), code = get("python").textContent;
+  get("busy").hidden = false;
+  const { planes, milliseconds } = await pool.ask("filter", { planes: noisy, height, width, plan: now });
+  get("busy").hidden = true;
+  stage.show({ input: noisy, output: planes, height, width });
+  facts(now, milliseconds, clean, noisy, planes, height, width);
+  get("facts").dataset.of = code; // which filter the picture shown belongs to
+});
+
+function facts(now, milliseconds, clean, noisy, planes, height, width) {
+  const list = [
+    ["Size", `${width} × ${height}`, planes.length === 3 ? "colour" : "grey"],
+    ["Steps", String(now.steps), `of ${now.tau.toPrecision(3)}`],
+    ["Computed in", milliseconds < 995 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`, ""],
+  ];
+  if (state.noise > 0) {
+    const before = psnr(rootMeanSquare(noisy, clean)), after = psnr(rootMeanSquare(planes, clean));
+    list.push(["PSNR", `${after.toFixed(2)} dB`, `from ${before.toFixed(2)}`]);
+  }
+  get("facts").replaceChildren(...list.map(([name, value, more]) => {
+    const box = document.createElement("div");
+    box.innerHTML = `<dt>${name}</dt><dd>${value} <small>${more}</small></dd>`;
+    return box;
+  }));
+}
+
+// ---- pictures
+
+async function takePicture() {
+  if (state.own) {
+    const square = middleSquare(state.own.bitmap, masterSize(VIEW));
+    await pool.tell("take", { ...square, seed: SEED });
+  } else {
+    await pool.tell("take", { scene: state.scene, seed: SEED });
+  }
+  await refreshView();
+}
+
+async function refreshView() {
+  if (state.own) {
+    const { planes, height, width } = state.own;
+    const { noisy } = await pool.ask("disturb", { planes, height, width, noise: state.noise, seed: SEED });
+    shownPicture = { clean: planes, noisy, height, width };
+  } else {
+    const { clean, noisy, size } = await pool.ask("view", { noise: state.noise });
+    shownPicture = { clean, noisy, height: size, width: size };
+  }
+  update();
+}
+
+function update() {
+  describe();
+  filter().catch(complain);
+  proof.restart();
+  save();
+}
+
+const takeLatest = latest(takePicture), refreshLatest = latest(refreshView);
+
+async function open(file) {
+  if (!file) return;
+  try {
+    state.own = await readPicture(file);
+    state.noise = 0;
+    controls.noise.show(0);
+    ownThumb(state.own);
+    get("failure").hidden = true;
+    await takeLatest();
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function complain(error) {
+  get("busy").hidden = true;
+  get("failure").textContent = error.message;
+  get("failure").hidden = false;
+}
+
+// ---- the panel
+
+function thumb(value, title, checked) {
+  const label = document.createElement("label");
+  label.innerHTML = `<input type="radio" name="picture" value="${value}"><canvas width="96" height="96" aria-hidden="true"></canvas><span></span>`;
+  label.querySelector("span").textContent = title;
+  label.querySelector("input").checked = checked;
+  get("pictures").append(label);
+  return label;
+}
+
+function drawThumb(canvas, value) {
+  const size = 96, zoom = VIEW / size;
+  const plane = Float32Array.from({ length: size * size }, (_, i) => value(((i % size) - 47.5) * zoom, (Math.floor(i / size) - 47.5) * zoom));
+  paint(canvas, [plane], size, size);
+}
+
+function ownThumb(picture) {
+  document.querySelector("input[value=own]")?.parentElement.remove();
+  const label = thumb("own", "Yours", true), side = Math.min(picture.bitmap.width, picture.bitmap.height);
+  label.querySelector("canvas").getContext("2d").drawImage(picture.bitmap,
+    (picture.bitmap.width - side) / 2, (picture.bitmap.height - side) / 2, side, side, 0, 0, 96, 96);
+  state.last = picture;
+}
+
+function choosePicture(value) {
+  state.own = value === "own" ? state.last : null;
+  if (value !== "own") state.scene = value;
+  state.noise = state.own ? 0 : SCENES[state.scene].noise;
+  controls.noise.show(state.noise);
+  takeLatest().catch(complain);
+}
+
+function changed(key, value) {
+  if (key === "noise") {
+    state.noise = value;
+    refreshLatest().catch(complain);
+    return;
+  }
+  if (key === "diffusivity") state.diffusivity = value;
+  else chosen[state.model][key] = value;
+  update();
+}
+
+function chooseModel(name) {
+  state.model = name;
+  get("model").value = name;
+  get("model-text").textContent = MODELS[name].text;
+  for (const key of ["contrast", "time", "alpha", "gamma", "sigma"]) {
+    controls[key].row.hidden = !(key in chosen[name]);
+    if (key in chosen[name]) controls[key].show(chosen[name][key]);
+  }
+}
+
+function describe() {
+  const { contrast, time, alpha, gamma, sigma } = chosen[state.model], { start } = MODELS[state.model];
+  const more = [];
+  if (alpha !== start.alpha) more.push(["alpha", alpha]);
+  if (gamma) more.push(["gamma", gamma]);
+  if (sigma !== undefined) more.push(["sigma", sigma]);
+  if (state.diffusivity !== "exponential") more.push(["diffusivity", `"${state.diffusivity}"`]);
+  if (shownPicture?.clean.length === 3) more.push(["channel_axis", -1]);
+  get("python").textContent = `whorl.diffuse(image, model="${state.model}", contrast=${contrast}, time=${time}`
+    + `${more.map(([key, value]) => `, ${key}=${value}`).join("")})`;
+}
+
+function save() {
+  const picture = state.own ? {} : { scene: state.scene, noise: state.noise };
+  writeAddress({ ...picture, model: state.model, ...chosen[state.model], diffusivity: state.diffusivity, angle: proof.angle });
+}
+
+// ---- the start
+
+function build() {
+  for (const [name, scene] of Object.entries(SCENES)) drawThumb(thumb(name, scene.title, name === state.scene).querySelector("canvas"), scene.value);
+  get("pictures").addEventListener("change", (event) => choosePicture(event.target.value));
+
+  controls.noise = makeParameter("noise", changed);
+  document.querySelector(".pictures").append(controls.noise.row);
+  controls.noise.show(state.noise);
+  for (const [name, { title, group }] of Object.entries(MODELS)) {
+    let box = get("model").querySelector(`optgroup[label="${group}"]`);
+    if (!box) get("model").append(box = Object.assign(document.createElement("optgroup"), { label: group }));
+    box.append(new Option(title, name));
+  }
+  get("model").addEventListener("change", () => { chooseModel(get("model").value); update(); });
+  for (const key of Object.keys(PARAMETERS).filter((key) => key !== "noise")) {
+    controls[key] = makeParameter(key, changed);
+    get("parameters").append(controls[key].row);
+  }
+  const names = DIFFUSIVITIES.filter((name) => name !== "homogeneous");
+  controls.diffusivity = makeChoice("diffusivity", "Diffusivity", names.map((name) => [name, name]), changed);
+  get("parameters").append(controls.diffusivity.row);
+  controls.diffusivity.show(state.diffusivity);
+}
+
+function listen() {
+  get("file").addEventListener("change", () => open(get("file").files[0]));
+  addEventListener("paste", (event) => open([...(event.clipboardData?.files ?? [])][0]));
+  for (const type of ["dragenter", "dragover"])
+    addEventListener(type, (event) => { event.preventDefault(); document.body.classList.add("dragging"); });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("dragging"); });
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    document.body.classList.remove("dragging");
+    open(event.dataTransfer.files[0]);
+  });
+  get("copy").addEventListener("click", async () => {
+    await navigator.clipboard.writeText(`import whorl\n\nfiltered = ${get("python").textContent}\n`);
+    get("copy").textContent = "Copied";
+    setTimeout(() => { get("copy").textContent = "Copy code"; }, 1500);
+  });
+  get("save").addEventListener("click", () => get("after").toBlob((blob) => {
+    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: "whorl.png" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }));
+  get("controls").addEventListener("submit", (event) => event.preventDefault());
+}
+
+build();
+listen();
+chooseModel(state.model);
+if (found.angle !== undefined) dial.set(found.angle, "address");
+takePicture().catch(complain);

@@ -1,0 +1,61 @@
+// A few workers that share the load. Each keeps the picture, so that any of them can answer for any angle.
+
+export class Pool {
+  constructor(size) {
+    this.waiting = new Map();
+    this.next = 0;
+    this.workers = Array.from({ length: size }, () => {
+      const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+      worker.load = 0;
+      worker.onmessage = ({ data }) => this.settle(worker, data);
+      worker.onerror = (event) => this.fail(event.message || "A worker of this page could not start.");
+      return worker;
+    });
+  }
+
+  // Send a task to one worker (the least busy) and promise its answer.
+  ask(task, message = {}, worker = null) {
+    const chosen = worker ?? this.workers.reduce((best, each) => (each.load < best.load ? each : best));
+    const id = ++this.next;
+    chosen.load += 1;
+    chosen.postMessage({ id, task, ...message });
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+  }
+
+  // Send the same task to every worker.
+  tell(task, message) {
+    return Promise.all(this.workers.map((worker) => this.ask(task, message, worker)));
+  }
+
+  settle(worker, { id, failure, ...answer }) {
+    const { resolve, reject } = this.waiting.get(id);
+    this.waiting.delete(id);
+    worker.load -= 1;
+    if (failure) reject(new Error(failure));
+    else resolve(answer);
+  }
+
+  fail(text) {
+    for (const { reject } of this.waiting.values()) reject(new Error(text));
+    this.waiting.clear();
+  }
+}
+
+// Run `work` for the newest request only: while it is under way, later requests replace each other.
+export function latest(work) {
+  let running = false, pending = null;
+  return async function request(...values) {
+    pending = values;
+    if (running) return;
+    running = true;
+    try {
+      while (pending) {
+        const now = pending;
+        pending = null;
+        await work(...now);
+      }
+    } finally {
+      running = false;
+    }
+  };
+}

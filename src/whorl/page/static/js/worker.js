@@ -1,0 +1,89 @@
+// All computation happens here, off the page's thread. Messages are { id, task, ... }; answers { id, ... } or { id, failure }.
+
+import { diffuse, loadKernel } from "./filter.js";
+import { drawNoise, drawScene, fromSquare } from "./master.js";
+import { discMask, psnr, rootMeanSquare } from "./measures.js";
+import { normal } from "./scenes.js";
+import { record, turnImage } from "./turning.js";
+
+const kernel = loadKernel(new URL("../kernel.wasm", import.meta.url));
+let master = null; // { size, view, fine, planes, noise }
+const straight = new Map(); // outputs of the picture as it stands, by what was asked
+
+const MARGIN = 24; // pixels left out at the border of the disc: the mirror there turns with the frame, not with the picture
+const KEPT = 6;
+
+const tasks = {
+  // Take a new picture: a scene by name, or a square given as planes.
+  async take({ scene, planes, side, seed }) {
+    const k = await kernel;
+    master = scene ? drawScene(k, scene) : fromSquare(k, planes, side);
+    master.noise = drawNoise(k, master.size, master.planes.length, seed);
+    straight.clear();
+    return { view: master.view };
+  },
+
+  // The picture as it stands, clean and with noise.
+  async view({ noise }) {
+    const clean = record(master, master.view, 0);
+    return { clean, noisy: withNoise(clean, noise, 0), size: master.view };
+  },
+
+  // Noise on a picture at its own resolution, one independent deviate per value.
+  async disturb({ planes, noise, seed }) {
+    return {
+      noisy: planes.map((plane, c) => {
+        const next = normal(seed + c);
+        return noise === 0 ? plane : plane.map((value) => value + noise * next());
+      }),
+    };
+  },
+
+  // Any image through any model.
+  async filter({ planes, height, width, plan }) {
+    const k = await kernel, start = performance.now();
+    const output = diffuse(k, planes, height, width, plan);
+    return { planes: output, milliseconds: performance.now() - start };
+  },
+
+  // Both ways round: filter the turned picture, turn the filtered one.
+  async turn({ angle, noise, plan, images }) {
+    const k = await kernel, size = master.view, mask = discMask(size, MARGIN);
+    const still = await unturned(noise, plan);
+    const clean = record(master, size, angle), input = withNoise(clean, noise, angle);
+    const output = diffuse(k, input, size, size, plan), turned = turnImage(still, size, angle);
+    const measured = {
+      angle,
+      error: rootMeanSquare(output, turned, mask),
+      floor: rootMeanSquare(turnImage(turned, size, -angle), still, mask),
+      psnr: psnr(rootMeanSquare(output, clean, mask)),
+    };
+    return images ? { ...measured, size, input, output, turned } : measured;
+  },
+};
+
+function withNoise(clean, noise, angle) {
+  if (noise === 0) return clean.map((plane) => plane.slice());
+  const grain = record({ ...master, planes: master.noise }, master.view, angle);
+  return clean.map((plane, c) => plane.map((value, i) => value + noise * grain[c][i]));
+}
+
+async function unturned(noise, plan) {
+  const key = JSON.stringify([noise, plan]);
+  if (!straight.has(key)) {
+    const size = master.view, input = withNoise(record(master, size, 0), noise, 0);
+    if (straight.size >= KEPT) straight.delete(straight.keys().next().value);
+    straight.set(key, diffuse(await kernel, input, size, size, plan));
+  }
+  return straight.get(key);
+}
+
+onmessage = async ({ data }) => {
+  try {
+    const answer = await tasks[data.task](data);
+    const buffers = Object.values(answer).flatMap((value) => (Array.isArray(value) ? value.map((plane) => plane.buffer) : []));
+    postMessage({ id: data.id, ...answer }, [...new Set(buffers)]);
+  } catch (error) {
+    postMessage({ id: data.id, failure: error.message });
+  }
+};

@@ -1,0 +1,94 @@
+"""A real Chromium, driven through playwright-core, and the page served on this machine."""
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whorl.page import make_server
+
+WEB = Path(__file__).parents[2] / "web"
+REQUIRED = bool(os.environ.get("WHORL_BROWSER_REQUIRED"))
+
+Drive = Callable[..., Any]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All that drives the browser carries the mark, so that `-m browser` and `-m "not browser"` choose."""
+    for item in items:
+        if "drive" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def packages() -> Path:
+    """The folder that playwright-core is found from, installed on first use."""
+    if not (WEB / "node_modules" / "playwright-core").exists():
+        npm = shutil.which("npm") or _missing("npm is not on the PATH, and playwright-core is not installed")
+        command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        done = subprocess.run(command, cwd=WEB, capture_output=True, text=True, timeout=240, check=False)
+        if done.returncode:
+            _missing(f"npm could not install playwright-core: {done.stderr.strip()[-300:]}")
+    return WEB / "package.json"
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Where the page is served."""
+    with make_server(0) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def browser(packages: Path) -> Iterator[subprocess.Popen[str]]:
+    """The node process that holds the browser."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    chromium = next(filter(None, map(shutil.which, names)), None) or _missing("Chromium is not installed")
+    node = shutil.which("node") or _missing("node is not on the PATH")
+    command = [node, str(Path(__file__).with_name("driver.mjs")), str(packages), chromium]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(timeout=30)
+
+
+@pytest.fixture
+def drive(browser: subprocess.Popen[str], address: str) -> Drive:
+    """``drive(visit, argument, **options)``: make one of the visits in ``visits_*.mjs`` and return what it returns.
+
+    Every request must stay on this machine, and nothing may fail or complain unless ``lenient``.
+    """
+
+    def run(visit: str, *, lenient: bool = False, options: Any = None, **argument: Any) -> Any:
+        assert browser.stdin is not None
+        assert browser.stdout is not None
+        message = {"visit": visit, "argument": {"address": address, **argument}, "options": options or {}}
+        browser.stdin.write(json.dumps(message) + "\n")
+        browser.stdin.flush()
+        answer = json.loads(browser.stdout.readline())
+        assert "error" not in answer, answer["error"]
+        local = ("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:")
+        assert [url for url in answer["seen"]["requests"] if not url.startswith(local)] == []
+        if not lenient:
+            assert answer["seen"]["messages"] + answer["seen"]["failures"] == []
+        return answer["value"]
+
+    return run
+
+
+def _missing(what: str) -> Any:
+    """Skip, or fail where the browser tests are required."""
+    if REQUIRED:
+        pytest.fail(f"browser tests are required here, but {what}")
+    pytest.skip(f"browser tests need Chromium, node and npm: {what}")

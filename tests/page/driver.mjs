@@ -1,0 +1,44 @@
+// Runs a real Chromium for the tests: one JSON line { visit, argument, options } in, one JSON line out.
+// A visit is a function (page, argument, seen) of the files beside; `seen` collects what the page asked for and said.
+
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+import * as looks from "./visits_looks.mjs";
+import * as numbers from "./visits_numbers.mjs";
+import * as use from "./visits_use.mjs";
+
+const visits = { ...looks, ...numbers, ...use };
+
+const [packages, executablePath] = process.argv.slice(2);
+const { chromium } = createRequire(packages)("playwright-core");
+const browser = await chromium.launch({
+  executablePath,
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+});
+
+async function answer({ visit, argument, options }) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+  const seen = { requests: [], failures: [], messages: [] };
+  try {
+    const page = await context.newPage();
+    page.setDefaultTimeout(30000);
+    page.on("request", (request) => seen.requests.push(request.url()));
+    page.on("response", (response) => { if (response.status() >= 400) seen.failures.push(`${response.status()} ${response.url()}`); });
+    page.on("requestfailed", (request) => { // a visitor who leaves aborts what is still loading: that is no failure
+      if (request.failure()?.errorText !== "net::ERR_ABORTED") seen.failures.push(request.url());
+    });
+    page.on("console", (message) => seen.messages.push(message.text()));
+    page.on("pageerror", (error) => seen.messages.push(String(error)));
+    return { value: await visits[visit](page, argument, seen), seen };
+  } catch (error) {
+    return { error: `${error.stack ?? error}\n${JSON.stringify(seen)}` };
+  } finally {
+    await context.close();
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  process.stdout.write(`${JSON.stringify(await answer(JSON.parse(line)))}\n`);
+}
+await browser.close();

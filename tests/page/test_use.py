@@ -1,0 +1,109 @@
+"""What a visitor does: open, drop, choose, turn, save; by mouse and by keyboard."""
+
+import base64
+import io
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import whorl
+from whorl.page import copy_site, make_server
+
+
+def png(image: np.ndarray) -> str:
+    buffer = io.BytesIO()
+    Image.fromarray(image).save(buffer, "PNG")
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+@pytest.fixture(scope="module")
+def photo() -> np.ndarray:
+    y, x = np.mgrid[:48, :64]
+    disc = np.hypot(x - 30, y - 22) < 15
+    colour = np.stack([200 * disc + 30, 60 + 2 * y, 220 - 150 * disc], axis=-1)
+    return np.clip(colour + np.random.default_rng(5).normal(0, 12, (48, 64, 3)), 0, 255).astype(np.uint8)
+
+
+def test_loads_by_itself_alone(drive: Any, address: str) -> None:
+    result = drive("load", lenient=True)
+    assert result["outside"] == "refused"  # by the page's own policy, before any network is asked
+    assert all(url.startswith(address) for url in result["requests"])
+    assert result["title"].startswith("whorl")
+
+
+def test_works_in_a_subfolder_of_any_server(drive: Any, tmp_path: Path) -> None:
+    copy_site(tmp_path / "deep" / "down")
+    with make_server(0, tmp_path) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        place = f"http://127.0.0.1:{server.server_port}/deep/down/"
+        facts = drive("load", address=place, lenient=True)["facts"]
+        server.shutdown()
+        thread.join()
+    assert "256 × 256" in facts
+
+
+@pytest.mark.parametrize("model", ["weickert-brox", "lysaker"])
+def test_dropped_picture_gives_what_its_python_line_gives(drive: Any, photo: np.ndarray, model: str) -> None:
+    result = drive("dropAndFilter", content=png(photo), model=model)
+    size = (result["after"]["height"], result["after"]["width"], 3)
+    assert np.array_equal(np.reshape(result["before"]["values"], size), photo)
+    assert f'model="{model}"' in result["code"]
+    expected = eval(result["code"], {"whorl": whorl, "image": photo.astype(np.float32)})
+    # Both round float32 values that differ in the last bits; only ties may fall to either side.
+    gap = np.abs(np.reshape(result["after"]["values"], size) - np.clip(expected, 0, 255))
+    assert gap.max() <= 0.5 + 1e-2
+    assert np.abs(expected - photo).max() > 5
+
+
+def test_what_is_no_picture_is_refused_in_words(drive: Any) -> None:
+    result = drive("dropNotes")
+    assert result["failure"] == "“notes.png” is not a picture this browser can read. Try PNG, JPEG or WebP."
+    assert "gerig" in result["code"]
+
+
+def test_turning_by_keyboard_and_mouse(drive: Any) -> None:
+    result = drive("turn")
+    assert (result["keys"]["angle"], result["mouse"]["angle"], result["quarter"]["angle"]) == ("31", "45", "90")
+    assert result["text"] == "90 degrees"
+    for grid_turn in ("start", "quarter"):
+        assert result[grid_turn]["errors"] == [0, 0]
+    for true_turn in ("keys", "mouse"):
+        coupled, uncoupled = result[true_turn]["errors"]
+        assert 0 < coupled < uncoupled / 2, "the coupled filter turns with the picture, its uncoupled twin does not"
+
+
+def test_curves_show_the_valley_of_the_uncoupled_filter(drive: Any) -> None:
+    quality, error = drive("curves")
+
+    def spread(line: str, name: str) -> float:
+        low, high = line.split(f"{name} from ")[1].split(" dB")[0].split(" grey")[0].split(" to ")
+        return float(high) - float(low)
+
+    assert spread(quality, "The same, uncoupled") > 4 * spread(quality, "Edge-enhancing diffusion")
+    assert spread(error, "The same, uncoupled") > 2 * spread(error, "Edge-enhancing diffusion")
+
+
+def test_divider_difference_and_saved_picture(drive: Any) -> None:
+    result = drive("compareAndSave")
+    assert result["keys"] == 58
+    assert result["mouse"] == pytest.approx(25, abs=0.5)
+    assert result["shown"] == {"difference": True, "before": False}
+    saved = Image.open(io.BytesIO(base64.b64decode(result["content"])))
+    assert (result["name"], saved.size) == ("whorl.png", (256, 256))
+
+
+def test_address_brings_back_what_was_shown(drive: Any) -> None:
+    fragment = "#scene=bars&noise=12&model=weickert-brox&contrast=9&gamma=0.5&angle=-20&diffusivity=rational"
+    result = drive("address", fragment=fragment)
+    assert result["first"]["code"] == (
+        'whorl.diffuse(image, model="weickert-brox", contrast=9, time=10, gamma=0.5, diffusivity="rational")'
+    )
+    assert result["first"]["noise"] == "12"
+    assert "angle=-20" in result["first"]["hash"]
+    assert "gamma=0.51" in result["changed"]
+    assert 'model="eed"' in result["again"]
