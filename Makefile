@@ -34,5 +34,14 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests
 	$(BIN)/mypy
 
+$(VENV)/.bench: $(VENV)/.core
+	$(PIP) -e '.[bench]'
+	touch $@
+
+RESULTS ?= build/bench
+bench: $(VENV)/.bench
+	$(BIN)/python -W ignore -m benchmarks --again --out $(RESULTS)
+	$(BIN)/python -m benchmarks.targets --results $(RESULTS)
+
 clean:
 	rm -rf $(VENV) build dist reproduction

@@ -9,6 +9,7 @@ from whorl import validation
 from whorl.activations.base import Activation
 from whorl.activations.tensors import SymmetricMatrix, eigenvalues, matrix_diffusivity
 from whorl.diffusivities import Diffusivity
+from whorl.ordered import ordered_sum
 from whorl.types import Responses
 
 __all__ = ["Anisotropic"]
@@ -72,7 +73,7 @@ class Anisotropic(Activation):
 
     def structure_tensor(self, v: Responses) -> SymmetricMatrix:
         """The structure tensor of the responses, summed over what is coupled."""
-        squares = self._by_axis(v).square().sum(3)
+        squares = ordered_sum(self._by_axis(v).square().unbind(3))
         p, q = v[:, :, :, :1], v[:, :, :, 1:2]
         xx, yy = squares.split(1, dim=3)
         return SymmetricMatrix(self._accumulate(xx), self._accumulate(p * q), self._accumulate(yy))

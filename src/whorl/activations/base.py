@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from whorl.diffusivities import Diffusivity
+from whorl.ordered import ordered_sum
 from whorl.types import Responses
 
 __all__ = ["COUPLINGS", "Activation"]
@@ -80,9 +81,9 @@ class Activation(nn.Module, ABC):
             weights = self._buffers["scale_weights"]
             if weights is not None:
                 v = v * weights.to(v).view(1, 1, -1, 1, 1, 1)
-            v = v.sum(2, keepdim=True)
+            v = ordered_sum(v.split(1, dim=2))
         if "channels" in self.couple and v.shape[1] > 1:
-            v = v.sum(1, keepdim=True)
+            v = ordered_sum(v.split(1, dim=1))
         return v
 
     def _by_axis(self, v: Responses) -> Tensor:

@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from whorl.activations.base import Activation
+from whorl.ordered import ordered_sum
 from whorl.types import Responses
 
 __all__ = ["Isotropic", "Uncoupled"]
@@ -28,7 +29,7 @@ class Uncoupled(Activation):
         return self.diffusivity.psi(self._squared(v)).sum(3, keepdim=True)
 
     def _squared(self, v: Responses) -> Tensor:
-        return self._accumulate(self._by_axis(v).square().sum(3))
+        return self._accumulate(ordered_sum(self._by_axis(v).square().unbind(3)))
 
 
 class Isotropic(Activation):
@@ -50,4 +51,4 @@ class Isotropic(Activation):
         return self.diffusivity.psi(self._squared(v))
 
     def _squared(self, v: Responses) -> Tensor:
-        return self._accumulate(v.square().sum(3, keepdim=True))
+        return self._accumulate(ordered_sum(v.square().split(1, dim=3)))

@@ -141,7 +141,8 @@ class Weickert(Diffusivity):
         return -4 * z / x * torch.exp(-z) / self._contrast_squared(s2)
 
     def _exponent(self, s2: Tensor) -> Tensor:
-        return _CONSTANT / (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT) ** 4
+        # Squared twice: a general power is rounded differently in the middle and at the end of an array.
+        return _CONSTANT / (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT).square().square()
 
 
 class Homogeneous(Diffusivity):

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from whorl.diffusivities.base import Diffusivity
+from whorl.ordered import ordered_sum
 from whorl.positive import geometric
 
 __all__ = ["FreeForm"]
@@ -63,7 +64,7 @@ class FreeForm(Diffusivity):
 
     def _sum(self, term: Callable[[float], Tensor]) -> Tensor:
         weights = torch.softmax(self.logits, 0).unbind()
-        return torch.stack([weight * term(c) for weight, c in zip(weights, self.thresholds, strict=True)]).sum(0)
+        return ordered_sum(weight * term(c) for weight, c in zip(weights, self.thresholds, strict=True))
 
     def _argument(self, s2: Tensor) -> Tensor:
         return s2 / self._contrast_squared(s2)

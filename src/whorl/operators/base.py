@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from whorl.operators.symbol import maximum_bound
+from whorl.ordered import ordered_sum
 from whorl.types import Image, Responses
 
 __all__ = ["Operator", "Scaled", "Stacked"]
@@ -150,7 +151,7 @@ class Stacked(Operator):
         probe = v.new_zeros(1, 1, 3, 3)
         sizes = [operator(probe).shape[3] for operator in self._members()]
         parts = zip(self._members(), v.split(sizes, dim=3), strict=True)
-        return torch.stack([operator.adjoint(part) for operator, part in parts]).sum(0)
+        return ordered_sum(operator.adjoint(part) for operator, part in parts)
 
     def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
         return torch.stack([operator.symbol(theta_y, theta_x) for operator in self._members()]).sum(0)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from whorl.operators.base import Operator
 from whorl.operators.laplacian import Laplacian
 from whorl.operators.smoothing import Smoothing
+from whorl.ordered import ordered_sum
 from whorl.types import Image, Responses
 
 __all__ = ["Dictionary", "LaplacianPower"]
@@ -101,7 +102,7 @@ class Dictionary(Operator):
         mixtures = [self.operator.adjoint(part) for part in v.split(1, dim=2)]
         spoken = [_mix(column, mixtures) for column in self.weights.unbind(1)]
         words = zip(self._members(), spoken, strict=True)
-        return torch.stack([word.adjoint(image) for word, image in words]).sum(0)
+        return ordered_sum(word.adjoint(image) for word, image in words)
 
     def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
         transfers = torch.stack([word.transfer(theta_y, theta_x) for word in self._members()])

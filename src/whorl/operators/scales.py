@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from whorl import validation
 from whorl.operators.base import Operator
 from whorl.operators.smoothing import TRUNCATE, Smoothing
+from whorl.ordered import ordered_sum
 from whorl.positive import geometric
 from whorl.types import Image, Responses
 
@@ -97,8 +98,7 @@ class ScaleStack(Operator):
     def adjoint(self, v: Responses) -> Image:
         weights = (self.get_buffer("omega") * self.beta).unbind()
         scales = zip(weights, self._members(), v.split(1, dim=2), strict=True)
-        terms = [weight * G.adjoint(self.operator.adjoint(part)) for weight, G, part in scales]
-        return torch.stack(terms).sum(0)
+        return ordered_sum(weight * G.adjoint(self.operator.adjoint(part)) for weight, G, part in scales)
 
     def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
         weights = (self.get_buffer("omega") * self.beta.detach() ** 2).tolist()

@@ -1,0 +1,99 @@
+"""What was measured on: processor, memory, versions, and how fast this machine copies an image.
+
+Nothing here identifies a host: the machine's name in a result file is its processor and its number of cores.
+"""
+
+import os
+import platform
+import re
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+__all__ = ["copy_bandwidth", "describe", "slug", "versions"]
+
+_DISTRIBUTIONS = (
+    "whorl",
+    "torch",
+    "numpy",
+    "numba",
+    "triton",
+    "scipy",
+    "itk",
+    "SimpleITK",
+    "diplib",
+    "opencv-contrib-python-headless",
+    "medpy",
+    "scikit-image",
+    "kornia",
+    "onnxruntime",
+)
+
+
+def describe() -> dict[str, Any]:
+    return {
+        "processor": _processor(),
+        "cores": cores(),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "cache": _cache(),
+        "system": platform.system(),
+        "architecture": platform.machine(),
+    }
+
+
+def versions() -> dict[str, str]:
+    found = {"python": sys.version.split()[0]}
+    for name in _DISTRIBUTIONS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    if "whorl" not in found:  # run from the tree, not installed
+        import whorl
+
+        found["whorl"] = whorl.__version__
+    return found
+
+
+def slug() -> str:
+    """Name of the machine in file names: ``amd-epyc-2core``."""
+    return re.sub(r"[^a-z0-9]+", "-", f"{_processor()} {cores()}core".lower()).strip("-")
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def copy_bandwidth(size: int, threads: int, repeats: int = 15) -> dict[str, float]:
+    """Best time of a plain copy of a ``size`` x ``size`` float32 image and its bandwidth, read plus write."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    source, target = torch.rand(size, size), torch.empty(size, size)
+    try:
+        from benchmarks.timing import best_time
+
+        seconds = best_time(lambda: target.copy_(source), repeats)
+    finally:
+        torch.set_num_threads(before)
+    return {"seconds": seconds, "gb_per_s": 2 * source.nbytes / seconds / 1e9}
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = re.findall(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE)
+        if names:
+            return re.sub(r"\((R|TM)\)|CPU|Processor|@.*", "", names[0]).strip()
+    return platform.processor() or platform.machine()
+
+
+def _cache() -> dict[str, str]:
+    found = {}
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size = ((index / part).read_text().strip() for part in ("level", "type", "size"))
+        if kind != "Instruction":
+            found[f"L{level}"] = size
+    return found

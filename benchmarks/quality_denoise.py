@@ -1,0 +1,47 @@
+"""Best PSNR beside speed: two photographs with Gaussian noise of standard deviation 30, every method at its optimum."""
+
+from functools import partial
+
+from benchmarks.peers import Image
+from benchmarks.pictures import clean, noisy, psnr
+from benchmarks.search import Score
+from benchmarks.suite import Case, Rows, Suite
+from benchmarks.threads import use_threads
+from benchmarks.timing import interleave
+from benchmarks.tune import contestants, tuned
+
+__all__ = ["SUITE", "pictures"]
+
+
+def pictures() -> dict[str, tuple[Image, Score, bool]]:
+    return {
+        name: (noisy(name), partial(_score, reference=clean(name)), colour)
+        for name, colour in (("camera", False), ("astronaut", True))
+    }
+
+
+def _score(estimate: Image, reference: Image) -> float:
+    return psnr(estimate, reference)
+
+
+def cases() -> dict[str, Case]:
+    return {f"{name}, noise 30": partial(_case, name) for name in pictures()}
+
+
+def _case(name: str) -> Rows:
+    image, score, colour = pictures()[name]
+    rows: Rows = [{"method": "noisy picture", "library": "", "psnr": score(image)}]
+    for method in contestants(colour):
+        best = tuned(name, method, image, score)
+        run = method.load()
+        use_threads(2)
+        call = partial(run, image, best.contrast, best.steps, best.tau)
+        timing = interleave({"": call}, repeats=2, budget_s=3)[""]
+        use_threads(1)
+        value = score(call())
+        facts = {"method": method.name, "library": method.library, "version": method.version(), "threads": 2}
+        rows.append({**facts, **best.as_row(), "psnr": value, **timing.as_row()})
+    return rows
+
+
+SUITE = Suite("quality_denoise", "Best PSNR over contrast and stopping time, noise 30, in dB", cases)

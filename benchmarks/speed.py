@@ -1,0 +1,83 @@
+"""One clocked case: several methods on one image with one number of threads, a plain copy among them.
+
+Every method runs as a user calls it, array in and array out, conversions included. The number of steps in a call grows
+with the method's speed (2 to 20), so that fixed costs do not hide a fast step nor a slow one eat the budget.
+"""
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers import Image, Method
+from benchmarks.pictures import mosaic
+from benchmarks.threads import use_threads
+from benchmarks.timing import interleave
+
+__all__ = ["COPY", "compare"]
+
+COPY = "copy"
+_CALL_S = 0.4  # aimed at for one call
+
+
+def compare(
+    methods: Sequence[Method], size: int, channels: int, threads: int, repeats: int = 5, budget_s: float = 20.0
+) -> list[dict[str, Any]]:
+    """Rows with ``ms_per_mpix_step`` for every method and for the copy."""
+    image = mosaic(size, channels)
+    calls: dict[str, Callable[[], object]] = {}
+    facts: dict[str, dict[str, Any]] = {}
+    loaded = [(m, m.load()) for m in methods]
+    use_threads(threads)  # after the imports: only a library that is here can be told
+    for m, run in loaded:
+        contrast = float(np.sqrt(m.contrast_range[0] * m.contrast_range[1]))
+        steps = _steps(lambda n, run=run, c=contrast, m=m: run(image, c, n, m.tau))
+        calls[m.name] = lambda run=run, c=contrast, n=steps, m=m: run(image, c, n, m.tau)
+        facts[m.name] = {"library": m.library, "version": m.version(), "model": m.model, "steps": steps, "tau": m.tau}
+    calls[COPY] = _copy(image, threads)
+    facts[COPY] = {"library": "torch", "version": "", "model": "", "steps": _COPIES, "tau": 0.0}
+    timings = interleave(calls, repeats, budget_s)
+    use_threads(1)
+    rows = []
+    for name, timing in timings.items():
+        per_step = timing.best / facts[name]["steps"]
+        rows.append(
+            {
+                "method": name,
+                **facts[name],
+                "size": size,
+                "channels": channels,
+                "threads": threads,
+                **timing.as_row(),
+                "ms_per_mpix_step": 1e3 * per_step / (size * size / 1e6),
+                "gb_per_s": 2 * image.nbytes / per_step / 1e9,
+            }
+        )
+    return rows
+
+
+_COPIES = 5
+
+
+def _copy(image: Image, threads: int) -> Callable[[], object]:
+    """A plain copy of the image: the floor of any step that reads and writes it once."""
+    import torch
+
+    torch.set_num_threads(threads)
+    source = torch.from_numpy(np.array(image))
+    target = torch.empty_like(source)
+
+    def copies() -> None:
+        for _ in range(_COPIES):
+            target.copy_(source)
+
+    return copies
+
+
+def _steps(run: Callable[[int], object]) -> int:
+    run(2)  # compiles, fills caches
+    before = perf_counter()
+    run(2)
+    each = (perf_counter() - before) / 2
+    return max(2, min(20, int(_CALL_S / each)))

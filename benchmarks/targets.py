@@ -1,0 +1,173 @@
+"""What whorl set out to reach, against the result files: ``python -m benchmarks.targets``.
+
+Each target is a statement with a number, read off the committed results of one machine; misses are printed like hits.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results import FOLDER, documents
+
+__all__ = ["TARGETS", "Target", "as_rows", "verdicts"]
+
+Cases = dict[str, list[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Target:
+    """``measure`` returns the figure; it must be at least (or at most) ``bound``."""
+
+    text: str
+    suite: str
+    bound: float
+    at_least: bool
+    measure: Callable[[Cases], float]
+
+    def met(self, value: float) -> bool:
+        return value >= self.bound if self.at_least else value <= self.bound
+
+
+def _per_step(cases: Cases, case: str) -> dict[str, float]:
+    return {r["method"]: r["ms_per_mpix_step"] for r in cases[case]}
+
+
+def _lead(case: str, ours: str, rivals: Callable[[str], bool]) -> Callable[[Cases], float]:
+    """How many times faster ``ours`` is than the fastest of its rivals."""
+
+    def measure(cases: Cases) -> float:
+        times = _per_step(cases, case)
+        return min(t for name, t in times.items() if rivals(name)) / times[ours]
+
+    return measure
+
+
+def _copies(case: str, ours: str) -> Callable[[Cases], float]:
+    return lambda cases: _per_step(cases, case)[ours] / _per_step(cases, case)["copy"]
+
+
+def _library(name: str) -> bool:
+    return not name.startswith(("whorl", "copy", "numpy", "torch"))
+
+
+def _loop(name: str) -> bool:
+    return name == "numpy-loop"
+
+
+def _best(case: str, key: str, least: bool = False) -> Callable[[Cases], float]:
+    """Best figure of any whorl method."""
+
+    def measure(cases: Cases) -> float:
+        found = [r[key] for r in cases[case] if r["method"].startswith("whorl")]
+        return min(found) if least else max(found)
+
+    return measure
+
+
+def _turn_of_best_above_peers(cases: Cases) -> float:
+    """Least turn error among whorl's methods that also have a higher PSNR than every peer."""
+    rows = next(iter(cases.values()))
+    peers = max(r["psnr"] for r in rows if not r["method"].startswith("whorl"))
+    return min(r["turn_error"] for r in rows if r["method"].startswith("whorl") and r["psnr"] > peers)
+
+
+def _seconds(case: str, name: str) -> Callable[[Cases], float]:
+    return lambda cases: next(r["best_s"] for r in cases[case] if r["method"] == name)
+
+
+def _scheme_gain(model: str) -> Callable[[Cases], float]:
+    """Explicit time over the time of the fastest scheme whose error is at most twice the explicit one's."""
+
+    def measure(cases: Cases) -> float:
+        rows = {r["method"].rsplit(" ", 1)[1]: r for r in cases[f"{model}, t = 50"]}
+        good = [r["best_s"] for r in rows.values() if r["error"] <= 2 * rows["explicit"]["error"]]
+        return float(rows["explicit"]["best_s"] / min(good))
+
+    return measure
+
+
+def _exponent(axis: str) -> Callable[[Cases], float]:
+    return lambda cases: next(r["exponent"] for r in cases[axis] if r["method"].startswith("whorl"))
+
+
+_G2, _G4, _C2, _C4 = (
+    "1024² grey, 2 threads",
+    "4096² grey, 2 threads",
+    "1024² colour, 2 threads",
+    "4096² colour, 2 threads",
+)
+
+TARGETS: tuple[Target, ...] = (
+    Target("Perona–Malik step over the fastest library, 1024²", "speed_grey", 5, True,
+           _lead(_G2, "whorl-perona-malik", _library)),
+    Target("Perona–Malik step over the NumPy loop, 1024²", "speed_grey", 5, True,
+           _lead(_G2, "whorl-perona-malik", _loop)),
+    Target("Perona–Malik step in copies of the image, 4096²", "speed_grey", 3, False,
+           _copies(_G4, "whorl-perona-malik")),
+    Target("colour step (Gerig) over the fastest library, 1024²", "speed_colour", 5, True,
+           _lead(_C2, "whorl-gerig", _library)),
+    Target("colour step (Gerig) over the NumPy loop, 1024²", "speed_colour", 5, True, _lead(_C2, "whorl-gerig", _loop)),
+    Target("colour step (Gerig) in copies of the image, 4096²", "speed_colour", 3, False, _copies(_C4, "whorl-gerig")),
+    Target("EED over DIPlib's and ITK's tensor filters, 1024²", "speed_tensor", 10, True,
+           _lead(_G2, "whorl-eed", _library)),
+    Target("Weickert–Brox over DIPlib's and ITK's tensor filters, 1024²", "speed_tensor", 10, True,
+           _lead(_G2, "whorl-weickert-brox", _library)),
+    Target("Weickert–Brox over ITK's vector filter, 1024² colour", "speed_tensor", 10, True,
+           _lead(_C2, "whorl-weickert-brox", _library)),
+    *(
+        Target(f"t = 50 with FED or FSI over explicit steps, {model}", "speed_time", 5, True, _scheme_gain(model))
+        for model in ("perona-malik", "gerig", "weickert-brox", "eed")
+    ),
+    Target("best PSNR on camera", "quality_denoise", 28.2, True, _best("camera, noise 30", "psnr")),
+    Target("best PSNR on astronaut", "quality_denoise", 28.6, True, _best("astronaut, noise 30", "psnr")),
+    Target("error under the 3-4-5 turn, with a PSNR above every peer's", "quality_turn", 0.03, False,
+           _turn_of_best_above_peers),
+    Target("growth exponent over pixels", "scaling", 1.1, False, _exponent("pixels")),
+    Target("growth exponent over steps", "scaling", 1.05, False, _exponent("steps")),
+    Target("import whorl, seconds", "latency", 0.3, False, _seconds("start", "import whorl")),
+    Target("whorl --help, seconds", "latency", 0.5, False, _seconds("start", "whorl --help")),
+    Target("whorl filter 512² on a fresh machine, seconds", "latency", 8, False,
+           _seconds("first use", "whorl filter 512² perona-malik, fresh machine")),
+    Target("whorl filter 512² again, seconds", "latency", 3, False,
+           _seconds("first use", "whorl filter 512² perona-malik, again")),
+)  # fmt: skip
+
+
+def verdicts(folder: Path = FOLDER) -> Iterator[tuple[str, Target, float | None]]:
+    """(machine, target, value) for every target and machine with results; None where the case is missing."""
+    found: dict[str, dict[str, Cases]] = {}
+    for path, content in documents(folder):
+        machine = path.stem.split("--")[1]
+        found.setdefault(machine, {})[content["suite"]] = content["cases"]
+    for machine, suites in found.items():
+        for target in TARGETS:
+            try:
+                yield machine, target, target.measure(suites[target.suite])
+            except (KeyError, ValueError, StopIteration):
+                yield machine, target, None
+
+
+def as_rows(folder: Path = FOLDER) -> list[dict[str, Any]]:
+    """Verdicts as rows of a table."""
+    rows = []
+    for _, target, value in verdicts(folder):
+        word = None if value is None else "met" if target.met(value) else "missed"
+        bound = f"{'≥' if target.at_least else '≤'} {target.bound:g}"
+        rows.append({"method": target.text, "bound": bound, "figure": value, "verdict": word})
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.targets", description=__doc__)
+    parser.add_argument("--results", type=Path, default=FOLDER, help="folder of the result files")
+    for machine, target, value in verdicts(parser.parse_args().results):
+        sign = ">=" if target.at_least else "<="
+        shown = "not measured" if value is None else f"{value:.3g}"
+        word = "-" if value is None else "met" if target.met(value) else "MISSED"
+        print(f"{machine}  {target.text:<62} {sign} {target.bound:<6g} {shown:>12}  {word}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Result files keep the contract: the committed ones, and those a run writes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks.results import Document, documents, path_of, validate
+
+from benchmarks import machine
+
+COMMITTED = list(documents())
+
+
+@pytest.mark.parametrize(("path", "content"), COMMITTED, ids=[p.stem for p, _ in COMMITTED])
+def test_committed_results_follow_the_schema(path: Path, content: dict) -> None:
+    validate(content)
+    suite, _, device = path.stem.split("--")
+    assert (content["suite"], content["device"], content["version"]) == (suite, device, path.parent.name)
+    assert content["cases"]
+
+
+def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    first = Document("speed_grey", "python -m benchmarks speed_grey", folder=tmp_path)
+    first.with_case("one", [{"method": "whorl-eed", "best_s": 0.123456789}])
+    again = Document("speed_grey", "python -m benchmarks speed_grey", folder=tmp_path)
+    assert again.has("one")
+    assert not again.has("two")
+    again.with_case("two", [{"method": "copy", "best_s": 1.0}])
+    stored = json.loads(again.path.read_text())
+    assert list(stored["cases"]) == ["one", "two"]
+    assert stored["cases"]["one"][0]["best_s"] == 0.12346
+    assert list(tmp_path.rglob("*.part")) == []
+    assert again.path == path_of("speed_grey", stored["version"], machine.slug(), "cpu", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"schema": 0}, "schema 0"),
+        ({"machine": {}}, "processor"),
+        ({"versions": {"python": "3"}}, "whorl"),
+        ({"suite": None}, "suite"),
+        ({"cases": {"a": [{"best_s": 1.0}]}}, "without a method"),
+        ({"cases": {"a": [{"method": "m", "psnr": float("nan")}]}}, "psnr = nan"),
+        ({"cases": {"a": [{"method": "m", "best_s": -1.0}]}}, "negative time"),
+    ],
+)
+def test_a_broken_document_is_refused(tmp_path: Path, change: dict, complaint: str) -> None:
+    document = Document("speed_grey", "command", folder=tmp_path)
+    with pytest.raises(ValueError, match=complaint):
+        validate({**document.content, **change})
+
+
+def test_the_machine_has_a_name_without_a_host() -> None:
+    import platform
+
+    assert machine.slug().endswith("core")
+    assert platform.node().lower() not in machine.slug()
