@@ -8,7 +8,10 @@ from torch import Tensor, nn
 
 from whorl import validation
 
-__all__ = ["Positive"]
+__all__ = ["Positive", "geometric"]
+
+SMALLEST, LARGEST = 1e-15, 1e15
+"""Positive numbers stay in this range, so that their squares neither vanish nor overflow in float32."""
 
 
 class Positive(nn.Module):
@@ -24,7 +27,7 @@ class Positive(nn.Module):
     def __init__(self, value: float | Sequence[float], *, trainable: bool = False, name: str = "value") -> None:
         super().__init__()
         numbers = [value] if isinstance(value, int | float) else list(value)
-        checked = [validation.number(v, name, "Positive", 0.0, open_low=True) for v in numbers]
+        checked = [validation.number(v, name, "Positive", SMALLEST, LARGEST) for v in numbers]
         tensor = torch.tensor(checked if not isinstance(value, int | float) else checked[0], dtype=torch.float64)
         self.trainable = trainable
         if trainable:

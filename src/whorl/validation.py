@@ -41,6 +41,19 @@ def finite(u: Tensor, caller: str) -> Tensor:
     return u
 
 
+def squarable(u: Tensor, squared_norm: float, caller: str) -> Tensor:
+    """The same tensor, if squared derivatives of its values stay far below the largest number of its dtype."""
+    largest = float(u.abs().max())
+    if largest and 2 * math.log10(largest) + math.log10(max(squared_norm, 1e-300)) + 4 > math.log10(
+        torch.finfo(u.dtype).max
+    ):
+        raise ValueError(
+            f"{caller}: values up to {largest:g} overflow {u.dtype} when their derivatives are squared. "
+            "Rescale the image (and the contrast with it), or use float64."
+        )
+    return u
+
+
 def number(value: Any, name: str, caller: str, low: float, high: float = math.inf, *, open_low: bool = False) -> float:
     """A finite number within ``[low, high]`` (or ``(low, high]``)."""
     try:

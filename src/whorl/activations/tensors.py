@@ -35,7 +35,7 @@ def eigenvalues(J: SymmetricMatrix) -> tuple[Tensor, Tensor]:
     (tensor(6.), tensor(1.))
     """
     mean, half = 0.5 * (J.a + J.c), 0.5 * (J.a - J.c)
-    radius = _safe_root(half**2 + J.b**2)
+    radius = _safe_hypotenuse(half, J.b)
     small = mean - radius
     # Rounding may leave a small eigenvalue just below zero: mend its value, but let gradients pass.
     return mean + radius, small + (small.clamp_min(0) - small).detach()
@@ -50,7 +50,7 @@ def matrix_diffusivity(g: Diffusivity, J: SymmetricMatrix) -> SymmetricMatrix:
     return SymmetricMatrix(mean + secant * half, secant * J.b, mean - secant * half)
 
 
-def _safe_root(squared: Tensor) -> Tensor:
-    """The square root, with derivative zero at zero."""
-    positive = squared > 0
-    return torch.where(positive, torch.sqrt(torch.where(positive, squared, 1)), 0)
+def _safe_hypotenuse(x: Tensor, y: Tensor) -> Tensor:
+    """The length of ``(x, y)`` without overflow, with derivative zero at the origin."""
+    origin = (x == 0) & (y == 0)
+    return torch.where(origin, 0, torch.hypot(torch.where(origin, 1, x), y))

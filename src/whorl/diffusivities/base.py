@@ -74,7 +74,7 @@ class Diffusivity(nn.Module, ABC):
         """
         squared = self._contrast_squared(x)
         width = y - x
-        near = width.abs() < 0.25 * squared
+        near = width.abs() < 0.05 * squared
         close = sum(
             w * self.slope(x + node * torch.where(near, width, 0)) for node, w in zip(_NODES, _WEIGHTS, strict=True)
         )

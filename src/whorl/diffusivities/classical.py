@@ -132,9 +132,11 @@ class Weickert(Diffusivity):
 
     def psi(self, s2: Tensor) -> Tensor:
         x, z = s2 / self._contrast_squared(s2), self._exponent(s2)
-        third = torch.tensor(0.75, dtype=s2.dtype, device=s2.device)
+        shape = torch.tensor(0.75, dtype=s2.dtype, device=s2.device)
         constant = _CONSTANT**0.25 * math.gamma(0.75)
-        return self._contrast_squared(s2) * (-x * torch.expm1(-z) + constant * torch.special.gammaincc(third, z))
+        tail: Tensor = torch.special.gammaincc(shape, z)
+        psi: Tensor = self._contrast_squared(s2) * (-x * torch.expm1(-z) + constant * tail)
+        return psi
 
     def slope(self, s2: Tensor) -> Tensor:
         x, z = (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT), self._exponent(s2)
@@ -142,7 +144,8 @@ class Weickert(Diffusivity):
 
     def _exponent(self, s2: Tensor) -> Tensor:
         # Squared twice: a general power is rounded differently in the middle and at the end of an array.
-        return _CONSTANT / (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT).square().square()
+        inverse = (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT).reciprocal()
+        return _CONSTANT * inverse.square().square()
 
 
 class Homogeneous(Diffusivity):

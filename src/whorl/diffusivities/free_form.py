@@ -45,9 +45,8 @@ class FreeForm(Diffusivity):
         self.logits = nn.Parameter(torch.zeros(steps, dtype=torch.float64), requires_grad=trainable)
 
     def forward(self, s2: Tensor) -> Tensor:
-        # The weights sum to one, so that 1 minus the rest is exact at zero.
         x = self._argument(s2)
-        return 1 - self._sum(lambda c: (x / c) ** 2 / (1 + (x / c) ** 2))
+        return self._sum(lambda c: _step(x / c))
 
     def psi(self, s2: Tensor) -> Tensor:
         x = self._argument(s2)
@@ -55,11 +54,11 @@ class FreeForm(Diffusivity):
 
     def slope(self, s2: Tensor) -> Tensor:
         x = self._argument(s2)
-        return -self._sum(lambda c: 2 * x / c**2 / (1 + (x / c) ** 2) ** 2) / self._contrast_squared(s2)
+        return -self._sum(lambda c: 2 * x / c**2 * _step(x / c) ** 2) / self._contrast_squared(s2)
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         x, y = self._argument(x), self._argument(y)
-        secants = self._sum(lambda c: (x + y) / c**2 / ((1 + (x / c) ** 2) * (1 + (y / c) ** 2)))
+        secants = self._sum(lambda c: (x + y) / c**2 * _step(x / c) * _step(y / c))
         return -secants / self._contrast_squared(x)
 
     def _sum(self, term: Callable[[float], Tensor]) -> Tensor:
@@ -68,3 +67,7 @@ class FreeForm(Diffusivity):
 
     def _argument(self, s2: Tensor) -> Tensor:
         return s2 / self._contrast_squared(s2)
+
+
+def _step(x: Tensor) -> Tensor:
+    return 1 / (1 + x**2)

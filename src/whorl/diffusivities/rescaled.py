@@ -22,7 +22,8 @@ class Rescaled(Diffusivity):
 
     @property
     def contrast(self) -> Tensor:
-        return self.inner.contrast / self.factor**0.5
+        contrast: Tensor = self.inner.contrast / self.factor**0.5
+        return contrast
 
     def forward(self, s2: Tensor) -> Tensor:
         value: Tensor = self.inner(self.factor * s2)

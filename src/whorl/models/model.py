@@ -103,6 +103,7 @@ class Model(nn.Module):
         largest = self.automatic_step() if tau is None else validation.number(tau, "tau", self.name, 0.0, open_low=True)
         check_step(min(largest, time), self.step_limit(), self.name, insist=insist)
         u = validation.finite(self._checked(u), self.name)
+        validation.squarable(u, self.operator.squared_norm_bound(), self.name)
         steps = equal_steps(time, largest)
         result = u if steps else u.clone()
         for done, size in enumerate(steps, start=1):

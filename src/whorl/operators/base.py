@@ -30,6 +30,8 @@ class Operator(nn.Module, ABC):
 
         def __call__(self, u: Tensor) -> Tensor: ...
 
+    _bound: tuple[tuple[float, ...], float] | None = None
+
     @abstractmethod
     def forward(self, u: Image) -> Responses:
         """The responses ``K u``."""
@@ -58,9 +60,12 @@ class Operator(nn.Module, ABC):
         return 1
 
     def squared_norm_bound(self) -> float:
-        r"""A proven bound :math:`\|K\|^2 \le` this number."""
-        with torch.no_grad():
-            return maximum_bound(self.symbol, self.degree)
+        r"""A proven bound :math:`\|K\|^2 \le` this number; found once for each state of the trained weights."""
+        state = tuple(value for parameter in self.parameters() for value in parameter.detach().flatten().tolist())
+        if self._bound is None or self._bound[0] != state:
+            with torch.no_grad():
+                self._bound = (state, maximum_bound(self.symbol, self.degree))
+        return self._bound[1]
 
     def scale_weights(self, like: Tensor) -> Tensor:
         """The weights of the scales in the inner product, shaped ``(1, 1, s, 1, 1, 1)``."""

@@ -7,6 +7,9 @@ from whorl.errors import StabilityError
 
 __all__ = ["Progress", "check_step", "equal_steps"]
 
+MOST_STEPS = 1_000_000
+"""No filter needs more; whoever asks for more has mistaken a unit."""
+
 Progress = Callable[[int, int], None]
 """Called after every step with the number of steps done and the number of steps in all."""
 
@@ -17,6 +20,11 @@ def equal_steps(time: float, largest: float) -> list[float]:
     >>> equal_steps(1.0, 0.4)
     [0.3333333333333333, 0.3333333333333333, 0.3333333333333333]
     """
+    if time > MOST_STEPS * largest:
+        raise ValueError(
+            f"time = {time:g} needs {time / largest:.3g} steps of at most {largest:.3g}, more than {MOST_STEPS:,} are "
+            "refused. Ask for less time, or raise the contrast (with total variation) or the spacing."
+        )
     count = math.ceil(time / largest * (1 - 1e-12))
     return [time / count] * count if count else []
 

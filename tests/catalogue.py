@@ -1,0 +1,91 @@
+"""Every public instance, with an id. Tests are statements of mathematics run over these lists."""
+
+import torch
+
+import whorl
+from whorl.activations import Anisotropic, Isotropic, Uncoupled
+from whorl.diffusivities import Exponential, FreeForm, Rational, Rescaled, by_name, names
+from whorl.operators import (
+    CellGradient,
+    Composed,
+    Dictionary,
+    DirectionalDerivatives,
+    Hessian,
+    Laplacian,
+    LaplacianPower,
+    ScaleStack,
+    Smoothing,
+    Stacked,
+    sample_scales,
+)
+
+OPERATORS = {
+    "cell gradient": CellGradient(),
+    "cell gradient, five-point": CellGradient(0.0),
+    "cell gradient, no detail": CellGradient(0.5),
+    "cell gradient, spacing": CellGradient(0.2, (2.0, 0.5)),
+    "laplacian": Laplacian(),
+    "laplacian, spacing": Laplacian(0.1, (1.0, 2.0)),
+    "hessian": Hessian(),
+    "hessian, spacing": Hessian((1.0, 3.0)),
+    "directions": DirectionalDerivatives(8),
+    "directions, odd, spacing": DirectionalDerivatives(5, (1.0, 1.5)),
+    "smoothed gradient": Composed(CellGradient(), Smoothing(1.5)),
+    "scales": ScaleStack(CellGradient()),
+    "scales, weighted": ScaleStack(CellGradient(0.3), sample_scales(3, 0.5, 4.0), beta=[0.5, -1.0, 2.0]),
+    "scales of Hessians": ScaleStack(Hessian(), sample_scales(2, 0.5, 2.0)),
+    "dictionary": Dictionary(CellGradient(), [Smoothing(0.5), Smoothing(2.0), LaplacianPower(1.0, 2)], features=2),
+    "scaled": 2.0 * Hessian(),
+    "stacked": Stacked([Laplacian(), Hessian()]),
+}
+
+DIFFUSIVITIES = {name: by_name(name, contrast=2.5) for name in names()}
+DIFFUSIVITIES["rescaled"] = Rescaled(Rational(2.5), 4.0)
+
+_OMEGA = sample_scales(3, 0.5, 4.0).omega
+ACTIVATIONS = {
+    "uncoupled": Uncoupled(Exponential(2.0)),
+    "isotropic": Isotropic(Exponential(2.0)),
+    "anisotropic": Anisotropic(Exponential(2.0)),
+    "isotropic channels": Isotropic(Rational(2.0), ("channels",)),
+    "anisotropic channels": Anisotropic(Rational(2.0), ("channels",)),
+    "isotropic scales": Isotropic(Exponential(2.0), ("scales",), scale_weights=_OMEGA),
+    "anisotropic scales": Anisotropic(Exponential(2.0), ("scales",), scale_weights=_OMEGA),
+    "uncoupled scales": Uncoupled(Exponential(2.0), ("scales",)),
+    "anisotropic everything": Anisotropic(Exponential(2.0), ("channels", "scales")),
+    "anisotropic gamma": Anisotropic(Exponential(2.0), ("channels",), gamma=0.7),
+    "anisotropic free form": Anisotropic(FreeForm(2.0)),
+    "anisotropic weickert": Anisotropic(by_name("weickert", 2.0), ("channels",)),
+    "anisotropic charbonnier": Anisotropic(by_name("charbonnier", 2.0), ("channels",)),
+    "anisotropic tv": Anisotropic(by_name("tv", 2.0), ("channels",)),
+    "anisotropic homogeneous": Anisotropic(by_name("homogeneous"), ("channels",)),
+    "scale-adaptive": Anisotropic(Exponential([1.0, 2.0, 3.0]), ("scales",)),
+}
+
+CONTRAST = 12.0
+MODELS = {name: whorl.models.build(name, contrast=CONTRAST) for name in whorl.models.names()}
+MODELS |= {
+    "weickert-brox, gamma": whorl.models.build("weickert-brox", contrast=CONTRAST, gamma=0.8),
+    "eed, gamma, spacing": whorl.models.build("eed", contrast=CONTRAST, gamma=0.5, spacing=(1.0, 2.0), sigma=0.7),
+    "integration, no presmoothing": whorl.models.build(
+        "weickert-integration", contrast=CONTRAST, sigma=0, directions=6
+    ),
+    "perona-malik, spacing": whorl.models.build("perona-malik", contrast=CONTRAST, spacing=(0.5, 2.0), alpha=0.1),
+    "gerig, charbonnier": whorl.models.build("gerig", contrast=CONTRAST, diffusivity="charbonnier"),
+    "weickert-brox, weickert": whorl.models.build("weickert-brox", contrast=CONTRAST, diffusivity="weickert"),
+    "weickert-brox, tv": whorl.models.build("weickert-brox", contrast=CONTRAST, diffusivity="tv"),
+    "lysaker, rational": whorl.models.build("lysaker", contrast=CONTRAST, diffusivity="rational"),
+    "multiscale, printed flux": whorl.models.build(
+        "multiscale-anisotropic", contrast=CONTRAST, scales=3, omega_inside=False
+    ),
+    "multiscale, scale-adaptive": whorl.models.build(
+        "multiscale-isotropic", contrast=[12.0, 9.0, 6.0], scales=3, alpha=0.5
+    ),
+}
+ENERGETIC = {name: model for name, model in MODELS.items() if not model.no_energy()}
+
+
+def noise(
+    generator: torch.Generator, *shape: int, dtype: torch.dtype = torch.float64, scale: float = 20.0
+) -> torch.Tensor:
+    return scale * torch.randn(*shape, dtype=torch.float64, generator=generator).to(dtype)

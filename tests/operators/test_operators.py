@@ -1,0 +1,183 @@
+"""What every operator promises: adjoint, norm, constants, any size, both precisions."""
+
+import pytest
+import torch
+
+from catalogue import OPERATORS, noise
+from whorl.operators import CellGradient, Laplacian, ScaleStack, Smoothing, Stacked, fold, mirror, sample_scales
+
+parametrised = pytest.mark.parametrize("K", OPERATORS.values(), ids=OPERATORS)
+SIZES = [(1, 1), (1, 7), (6, 1), (2, 3), (9, 12)]
+
+
+@parametrised
+def test_adjoint_matches_operator(K, dtype, rng):
+    u = noise(rng, 2, 3, 9, 12, dtype=dtype)
+    Ku = K(u)
+    v = torch.randn(Ku.shape, generator=rng, dtype=torch.float64).to(dtype)
+    gap = K.inner(Ku, v) - (u * K.adjoint(v)).sum()
+    assert gap.abs() <= 8 * torch.finfo(dtype).eps * K.inner(Ku, Ku).sqrt() * K.inner(v, v).sqrt()
+
+
+@parametrised
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_adjoint_at_any_size(K, size, rng):
+    # On tiny images K u may vanish exactly while K* v only nearly does, so the norm of K stands for ||K u|| / ||u||.
+    u = noise(rng, 1, 2, *size, scale=1.0)
+    v = torch.randn(K(u).shape, generator=rng, dtype=torch.float64)
+    gap = K.inner(K(u), v) - (u * K.adjoint(v)).sum()
+    assert gap.abs() <= 8 * torch.finfo(torch.float64).eps * K.squared_norm_bound() ** 0.5 * u.norm() * v.norm()
+
+
+@parametrised
+def test_power_iteration_stays_below_the_norm_bound_and_comes_near(K, rng):
+    u = noise(rng, 1, 1, 48, 40)
+    for _ in range(200):
+        u = K.adjoint(K(u / u.norm()))
+    assert u.norm() <= K.squared_norm_bound()
+    assert u.norm() >= 0.95 * K.squared_norm_bound()
+
+
+@parametrised
+def test_symbol_is_the_eigenvalue_of_cosine_modes(K):
+    height, width, k, m = 14, 10, 5, 3
+    y, x = torch.arange(height, dtype=torch.float64), torch.arange(width, dtype=torch.float64)
+    theta_y, theta_x = torch.tensor([torch.pi * k / height, torch.pi * m / width], dtype=torch.float64)
+    mode = torch.outer(torch.cos((y + 0.5) * theta_y), torch.cos((x + 0.5) * theta_x))[None, None]
+    expected = K.symbol(theta_y[None, None], theta_x[None, None]) * mode
+    assert torch.allclose(K.adjoint(K(mode)), expected, rtol=0, atol=1e-12 * K.squared_norm_bound())
+
+
+@parametrised
+@pytest.mark.parametrize("value", [0.1, -7.3, 1e6])
+def test_constants_vanish_to_the_last_bit(K, dtype, value):
+    for size in SIZES:
+        assert not K(torch.full((1, 2, *size), value, dtype=dtype)).any()
+
+
+@parametrised
+def test_reach_is_exactly_how_far_it_looks(K):
+    """Perturb one pixel: K* K u changes within the reach, and at its rim, nowhere beyond."""
+    size = 2 * K.reach + 9
+    centre = size // 2
+    impulse = torch.zeros(1, 1, size, size, dtype=torch.float64)
+    impulse[..., centre, centre] = 1
+    rows = (K.adjoint(K(impulse)) != 0).any(-1).any(0).any(0).nonzero().flatten()
+    assert centre - rows.min() == rows.max() - centre == K.reach
+
+
+@parametrised
+def test_gradients_reach_the_image(K, rng):
+    u = noise(rng, 1, 1, 5, 6).requires_grad_()
+    v = torch.randn(K(u).shape, generator=rng, dtype=torch.float64)
+    (gradient,) = torch.autograd.grad(K.inner(K(u), v), u)
+    assert torch.allclose(gradient, K.adjoint(v), rtol=0, atol=1e-12 * v.norm())
+
+
+@pytest.mark.parametrize("radius", [0, 1, 3, 5, 17])
+def test_fold_transposes_mirror(radius, rng):
+    u = noise(rng, 2, 1, 4, 5)
+    extended = mirror(u, radius)
+    v = torch.randn(extended.shape, generator=rng, dtype=torch.float64)
+    assert torch.allclose((extended * v).sum(), (u * fold(v, radius)).sum(), rtol=1e-13, atol=1e-11)
+
+
+def test_mirror_repeats_the_border_pixel_and_reflects_as_often_as_needed():
+    line = torch.tensor([[1.0, 2.0]])
+    assert mirror(line, 0, 5).tolist() == [[1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2]][:1]
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.1, 0.5, 2.0, 5.62])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_smoothing_is_symmetric_and_keeps_constants_uniform(sigma, size, dtype, rng):
+    G = Smoothing(sigma)
+    u, v = noise(rng, 1, 1, *size, dtype=dtype), noise(rng, 1, 1, *size, dtype=dtype)
+    eps = torch.finfo(dtype).eps
+    assert ((G(u) * v).sum() - (u * G(v)).sum()).abs() <= 8 * (G.radius + 1) * eps * u.norm() * v.norm()
+    assert G(torch.full((1, 1, *size), 0.1, dtype=dtype)).unique().numel() == 1
+    assert (G(u).mean() - u.mean()).abs() <= 8 * (G.radius + 1) * eps * u.abs().max()
+
+
+def test_smallest_scales_are_the_identity(rng):
+    u = noise(rng, 1, 1, 8, 8)
+    for sigma in sample_scales().sigma[:2]:
+        assert (Smoothing(sigma)(u) - u).abs().max() <= 1e-6 * u.abs().max()
+
+
+def test_window_gives_the_bits_of_the_whole(dtype, rng):
+    """Each pixel is the same sum in the same order, wherever the array is cut."""
+    G = Smoothing(2.0)
+    u = noise(rng, 1, 1, 60, 70, dtype=dtype)
+    part = G(u[..., 5:45, 10:55])[..., G.radius : -G.radius, G.radius : -G.radius]
+    assert torch.equal(part, G(u)[..., 5 + G.radius : 45 - G.radius, 10 + G.radius : 55 - G.radius])
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1 / 6, 0.41])
+@pytest.mark.parametrize("spacing", [(1.0, 1.0), (0.5, 2.0), (3.0, 0.7)])
+def test_linear_flow_spreads_a_gaussian_in_physical_units(alpha, spacing):
+    """Homogeneous diffusion adds 2 t to the variance along each axis, in physical units, on any grid."""
+    K = CellGradient(alpha, spacing)
+    h_y, h_x = spacing
+    y, x = torch.meshgrid(torch.arange(-40, 41).double() * h_y, torch.arange(-40, 41).double() * h_x, indexing="ij")
+    u = torch.exp(-(y**2 + x**2) / 8)[None, None]
+    tau = 0.5 / K.squared_norm_bound()
+    before = [(u * z**2).sum() / u.sum() for z in (y, x)]
+    for _ in range(10):
+        u = u - tau * K.adjoint(K(u))
+    after = [(u * z**2).sum() / u.sum() for z in (y, x)]
+    for b, a in zip(before, after, strict=True):
+        assert (a - b).item() == pytest.approx(20 * tau, rel=1e-9)
+
+
+def test_laplacian_stencil_and_isotropic_error():
+    """With alpha = 1/6 the corners weigh 1/6 and the edges 4/6; quartic errors do not depend on the direction."""
+    u = torch.zeros(1, 1, 7, 7, dtype=torch.float64)
+    u[..., 3, 3] = 6
+    stencil = Laplacian()(u)[0, 0, 0, 0, 2:5, 2:5]
+    assert torch.allclose(stencil, torch.tensor([[1.0, 4, 1], [4, -20, 4], [1, 4, 1]], dtype=torch.float64))
+    angles = torch.linspace(0, torch.pi / 4, 7, dtype=torch.float64)
+    k = 0.05
+    symbol = Laplacian().symbol(k * torch.sin(angles), k * torch.cos(angles)).sqrt()
+    assert symbol.max() - symbol.min() <= 2e-3 * k**6
+
+
+def test_diagonal_hessian_errors_turn_with_the_image():
+    """xx + yy is the isotropic nine-point Laplacian."""
+    from whorl.operators import Hessian
+
+    u = torch.randn(1, 1, 9, 8, dtype=torch.float64)
+    xx, _, _, yy = Hessian()(u)[0, 0, 0]
+    assert torch.allclose(xx + yy, Laplacian()(u)[0, 0, 0, 0], rtol=0, atol=1e-13)
+
+
+def test_hessian_is_exact_on_quadratics():
+    from whorl.operators import Hessian
+
+    y, x = torch.meshgrid(torch.arange(9.0).double(), torch.arange(9.0).double(), indexing="ij")
+    inner = Hessian()((1.5 * x**2 + 2 * x * y - y**2)[None, None])[0, 0, 0, :, 2:-2, 2:-2]
+    assert torch.allclose(inner, torch.tensor([3.0, 2, 2, -2]).double()[:, None, None].expand_as(inner))
+
+
+def test_directions_approach_the_gradient():
+    from whorl.operators import DirectionalDerivatives
+
+    K = DirectionalDerivatives(6)
+    y, x = torch.meshgrid(torch.arange(12.0).double(), torch.arange(12.0).double(), indexing="ij")
+    responses = K((3 * x + 2 * y)[None, None])[0, 0, 0, :, 5, 5]
+    theta = torch.arange(6).double() * torch.pi / 6
+    assert torch.allclose(responses, (2 / 6) ** 0.5 * (3 * torch.cos(theta) + 2 * torch.sin(theta)))
+
+
+def test_multiscale_limit_is_sharp():
+    """The proven bound of the paper's eight scales lies within 1 % of the largest symbol, twenty times below the sum."""
+    K = ScaleStack(CellGradient())
+    assert 2 / K.squared_norm_bound() == pytest.approx(0.95, abs=0.015)
+    crude = 4 * sum(sample_scales().omega)
+    assert crude > 18 * K.squared_norm_bound()
+
+
+def test_stacking_refuses_different_grids():
+    with pytest.raises(ValueError, match="different grids"):
+        Stacked([CellGradient(), Laplacian()])
+    with pytest.raises(ValueError, match="at least one"):
+        Stacked([])

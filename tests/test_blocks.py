@@ -1,0 +1,78 @@
+"""The three blocks of the paper's figures, and what keeps them positive and sized."""
+
+import pytest
+import torch
+
+from whorl.activations import Isotropic
+from whorl.blocks import MirrorFold, MirrorPad, diffusion_block, literal_stencils, multichannel_block, multiscale_block
+from whorl.diffusivities import Exponential
+from whorl.energies import Energy
+from whorl.operators import CellGradient, Hessian, ScaleStack, sample_scales
+from whorl.positive import Positive, geometric
+from whorl.schemes import equal_steps
+
+
+def test_each_block_couples_what_its_design_principle_says():
+    assert diffusion_block().activation.couple == ()
+    assert multichannel_block().activation.couple == ("channels",)
+    assert multiscale_block().activation.couple == ("channels", "scales")
+    with pytest.raises(ValueError, match="gamma = 0.5"):
+        multichannel_block(anisotropic=False, gamma=0.5)
+
+
+@pytest.mark.parametrize("make", [diffusion_block, multichannel_block, multiscale_block])
+def test_trainable_blocks_train_contrast_step_and_weights(make):
+    block = make(contrast=10.0, trainable=True)
+    u = 20 * torch.randn(1, 2, 8, 8, generator=torch.Generator().manual_seed(0))
+    block(u).square().sum().backward()
+    trained = [parameter for parameter in block.parameters() if parameter.requires_grad]
+    assert sum(parameter.numel() for parameter in trained) == (10 if make is multiscale_block else 2)
+    assert all((parameter.grad != 0).all() for parameter in trained)
+    assert not [p for p in make(contrast=10.0).parameters() if p.requires_grad]
+
+
+def test_blocks_stack_into_a_network():
+    network = torch.nn.Sequential(*(multichannel_block(contrast=5.0, trainable=True) for _ in range(3)))
+    assert network(torch.rand(2, 3, 9, 9)).shape == (2, 3, 9, 9)
+
+
+def test_mirror_modules_are_transposes():
+    u, v = torch.randn(1, 2, 4, 5, dtype=torch.float64), torch.randn(1, 2, 10, 11, dtype=torch.float64)
+    assert torch.allclose((MirrorPad(3)(u) * v).sum(), (u * MirrorFold(3)(v)).sum())
+
+
+def test_stencils_are_the_literal_ones():
+    x = torch.tensor([[-0.5, 0.5], [-0.5, 0.5]], dtype=torch.float64)
+    stencils = literal_stencils(CellGradient(0.0))[0]
+    assert torch.equal(stencils[0], x)
+    assert torch.equal(stencils[1], x.T)
+    assert torch.equal(stencils[2], torch.tensor([[0.5, -0.5], [-0.5, 0.5]], dtype=torch.float64))
+    assert literal_stencils(Hessian()).shape == (1, 4, 3, 3)
+    assert literal_stencils(ScaleStack(CellGradient(), sample_scales(2, 0.5, 2.0))).shape == (2, 4, 10, 10)
+
+
+def test_energy_of_uncoupled_scales_weighs_them_outside():
+    """Without coupling of scales the energy is the weighted sum of the energies of the scales."""
+    sampling = sample_scales(2, 0.5, 2.0)
+    K, phi = ScaleStack(CellGradient(), sampling), Isotropic(Exponential(3.0))
+    u = (5 * torch.randn(1, 1, 7, 6, dtype=torch.float64)).requires_grad_()
+    energy = Energy(K, phi)
+    (gradient,) = torch.autograd.grad(energy(u), u)
+    assert torch.allclose(gradient, energy.gradient(u.detach()), rtol=0, atol=1e-12)
+
+
+def test_positive_numbers():
+    assert Positive([1.0, 2.0])().tolist() == [1.0, 2.0]
+    for bad in (0.0, -1.0, 1e-40, 1e40, float("nan")):
+        with pytest.raises(ValueError, match="tau must lie in"):
+            Positive(bad, name="tau")
+    assert geometric(1.0, 8.0, 3) == pytest.approx([1, 2, 4, 8])
+
+
+def test_equal_steps_reach_the_time_without_a_needless_one():
+    for time, largest in [(1.0, 0.1), (0.3, 0.1), (2.0, 0.4), (1e-3, 5.0), (7.77, 0.31)]:
+        steps = equal_steps(time, largest)
+        assert sum(steps) == pytest.approx(time, rel=1e-14)
+        assert max(steps) <= largest * (1 + 1e-11)
+        assert len(steps) - 1 < time / largest
+    assert equal_steps(0.0, 0.4) == []

@@ -1,0 +1,47 @@
+"""Nothing heavy is imported until it is used, and folders import only from earlier ones."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import whorl
+
+SOURCE = Path(whorl.__file__).parent
+ORDER = ["operators", "diffusivities", "activations", "energies", "blocks", "schemes", "models"]
+
+
+def loaded(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    assert not loaded("import whorl") & {"torch", "numpy", "typer", "rich", "numba", "matplotlib"}
+
+
+def test_models_need_torch_and_numpy_alone():
+    heavy = {
+        "typer",
+        "rich",
+        "numba",
+        "matplotlib",
+        "tifffile",
+        "zarr",
+        "dask",
+        "onnx",
+        "imageio",
+        "PIL",
+        "triton.language",
+    }
+    assert not loaded("import whorl; whorl.models.build('eed', contrast=1.0); whorl.diffuse") & heavy
+
+
+def test_folders_import_only_from_earlier_ones():
+    for position, folder in enumerate(ORDER):
+        allowed = {*ORDER[: position + 1]}
+        for path in (SOURCE / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("whorl."):
+                    target = node.module.split(".")[1]
+                    assert target in allowed or target not in ORDER, f"{path.name} imports whorl.{target}"
