@@ -1,0 +1,103 @@
+"""What a multiscale network looks like, as one frozen value."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+__all__ = ["NAMED", "Coupling", "NetworkSpec", "named"]
+
+Coupling = Literal["uncoupled", "isotropic", "anisotropic"]
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    """Structure of a :class:`~whorl.networks.MultiscaleNetwork`; the defaults are the paper's.
+
+    Parameters
+    ----------
+    coupling : str
+        ``"uncoupled"`` (the counter-example), ``"isotropic"`` or ``"anisotropic"``. Scales are coupled in all three.
+    alpha, gamma : float
+        Of the 3x3 discretisation; ``gamma`` has a meaning for anisotropic coupling only.
+    steps : int
+        How many blocks.
+    scales : int
+        How many scales of the exponential sampling between 0.1 and 10.
+    sigma : float
+        If positive, one scale of this size instead.
+    omega_inside : bool
+        Whether scales are weighted by omega inside the diffusivity, too: the paper's energies do, its printed flux
+        does not.
+    centred : bool
+        Leave the Haar detail out of the structure measure.
+    own_steps : bool
+        Give each block a step size and a contrast of its own; otherwise all share one of each.
+    own_structure : bool
+        Give the structure measure scale weights of its own; otherwise those of the flux serve for both.
+
+    >>> NetworkSpec("isotropic", gamma=1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: NetworkSpec(coupling='isotropic', gamma=1.0): gamma has an effect on anisotropic coupling only. Use 0.
+    """
+
+    coupling: Coupling = "anisotropic"
+    alpha: float = 0.41
+    gamma: float = 0.0
+    steps: int = 10
+    scales: int = 8
+    sigma: float = 0.0
+    omega_inside: bool = False
+    centred: bool = False
+    own_steps: bool = False
+    own_structure: bool = False
+
+    def __post_init__(self) -> None:
+        if self.coupling not in get_args(Coupling):
+            raise ValueError(f"NetworkSpec(coupling={self.coupling!r}): choose one of {get_args(Coupling)}.")
+        for name, low, high in (("alpha", 0.0, 0.5), ("gamma", 0.0, 1.0)):
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"NetworkSpec({name}={getattr(self, name)}): must lie in [{low}, {high}].")
+        for name in ("steps", "scales"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"NetworkSpec({name}={getattr(self, name)}): must be at least 1.")
+        if self.sigma < 0:
+            raise ValueError(f"NetworkSpec(sigma={self.sigma}): must be at least 0.")
+        if self.gamma and self.coupling != "anisotropic":
+            raise ValueError(
+                f"NetworkSpec(coupling={self.coupling!r}, gamma={self.gamma}): gamma has an effect on anisotropic "
+                "coupling only. Use 0."
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "NetworkSpec":
+        """The inverse of :meth:`as_dict`; refuses unknown names."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        if not set(values) <= known:
+            raise ValueError(f"NetworkSpec has no {sorted(set(values) - known)}; it has {sorted(known)}.")
+        return cls(**values)
+
+
+NAMED = {
+    "uncoupled-0.41": NetworkSpec("uncoupled"),
+    "isotropic-0.41": NetworkSpec("isotropic"),
+    "anisotropic-0.41": NetworkSpec("anisotropic"),
+    "isotropic-0.5": NetworkSpec("isotropic", alpha=0.5),
+    "anisotropic-0.5": NetworkSpec("anisotropic", alpha=0.5),
+}
+"""The five networks of the paper's figure."""
+
+
+def named(name: str) -> NetworkSpec:
+    """The structure that belongs to a name.
+
+    >>> named("isotropic-0.5").alpha
+    0.5
+    """
+    if name not in NAMED:
+        raise ValueError(f"There is no network {name!r}; there are {', '.join(NAMED)}.")
+    return NAMED[name]

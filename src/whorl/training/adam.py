@@ -1,0 +1,132 @@
+"""First-order training: Adam on mini-batches."""
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from whorl.training.config import TrainingConfig
+from whorl.training.distributed import Team
+from whorl.training.method import Method, Seen, image_order, trainable
+from whorl.training.pairs import Pairs
+
+__all__ = ["AdamMethod"]
+
+
+class AdamMethod(Method):
+    r"""Adam with its standard settings on the mean squared error of a batch.
+
+    .. math:: \frac{1}{|B|} \sum_{i \in B} \frac{1}{|\Omega|} \|N(f_i) - u_i\|^2 .
+
+    With ``capture`` (CUDA, one process) a whole step is recorded once as a CUDA graph and replayed: the same kernels in
+    the same order without the time to launch them. The network must not look at values on the way.
+    """
+
+    def __init__(
+        self, network: nn.Module, pairs: Pairs, config: TrainingConfig, team: Team, *, capture: bool = False
+    ) -> None:
+        self.network, self.pairs, self.config, self.team = network, pairs, config, team
+        self.named = trainable(network)
+        parameters = list(self.named.values())
+        self.on_gpu = parameters[0].is_cuda
+        if capture and (not self.on_gpu or team.size > 1):
+            raise ValueError("capture: only on a CUDA device and with one process.")
+        self.capture = capture
+        self.graph: torch.cuda.CUDAGraph | None = None
+        rate = torch.tensor(config.rate, device=parameters[0].device) if self.on_gpu else config.rate
+        self.optimiser = torch.optim.Adam(parameters, lr=rate, capturable=self.on_gpu, foreach=self.on_gpu)
+        for p in parameters:  # from the beginning, so that a checkpoint has the same entries at any time
+            steps = torch.zeros((), device=p.device if self.on_gpu else "cpu")
+            self.optimiser.state[p] = {"step": steps, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
+            p.grad = torch.zeros_like(p)
+        self.totals = torch.zeros(2, dtype=torch.float64, device=parameters[0].device)
+
+    def epoch(self, number: int) -> Seen:
+        """Visit every image once, in an order fixed by seed and epoch."""
+        self._set_rate(number)
+        self.totals.zero_()
+        self.network.train()
+        for indices in image_order(len(self.pairs), self.config.seed, number).split(self.config.batch):
+            mine = self.team.share(indices)
+            noisy, clean = self.pairs.batch(mine, number)
+            if self.capture and len(indices) == self.config.batch:
+                self._replay(noisy, clean)
+            else:
+                self._step(noisy, clean, len(indices))
+        loss, psnr = (self.team.add(self.totals) / len(self.pairs)).tolist()
+        return Seen(loss, psnr)
+
+    def state(self) -> dict[str, Tensor]:
+        """Moments and step counts."""
+        return {
+            f"{kind}.{name}": self.optimiser.state[p][kind]
+            for name, p in self.named.items()
+            for kind in ("exp_avg", "exp_avg_sq", "step")
+        }
+
+    def load(self, state: Mapping[str, Tensor]) -> None:
+        """Moments and step counts, in place: a recorded graph keeps its addresses."""
+        with torch.no_grad():
+            for name, tensor in self.state().items():
+                tensor.copy_(state[name])
+
+    @property
+    def converged(self) -> bool:
+        """Never: Adam runs its epochs."""
+        return False
+
+    def _set_rate(self, number: int) -> None:
+        rate = self.config.rate
+        if self.config.schedule == "cosine":
+            rate *= 0.5 * (1 + math.cos(math.pi * number / self.config.epochs))
+        for group in self.optimiser.param_groups:
+            if self.on_gpu:
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+
+    def _step(self, noisy: Tensor, clean: Tensor, batch: int) -> None:
+        for p in self.named.values():
+            p.grad.zero_()  # type: ignore[union-attr]
+        if len(noisy):  # a small last batch may leave nothing for this process
+            errors = (self.network(noisy) - clean).square().flatten(1).mean(1)
+            (errors.sum() / batch).backward()
+            found = errors.detach().double()
+            self.totals += torch.stack([found.sum(), -10 * torch.log10(found / self.config.peak**2).sum()])
+        if self.team.size > 1:
+            gradients = torch.cat([p.grad.flatten() for p in self.named.values()])  # type: ignore[union-attr]
+            self.team.add(gradients)
+            for p, part in zip(
+                self.named.values(), gradients.split([p.numel() for p in self.named.values()]), strict=True
+            ):
+                p.grad.copy_(part.view_as(p))  # type: ignore[union-attr]
+        self.optimiser.step()
+
+    def _replay(self, noisy: Tensor, clean: Tensor) -> None:
+        if self.graph is None:
+            self.graph = self._record(noisy, clean)
+        self.noisy.copy_(noisy)
+        self.clean.copy_(clean)
+        self.graph.replay()
+
+    def _record(self, noisy: Tensor, clean: Tensor) -> torch.cuda.CUDAGraph:
+        self.noisy, self.clean = noisy.clone(), clean.clone()
+        kept = {name: tensor.clone() for name, tensor in self.state().items()}
+        parameters = {name: p.detach().clone() for name, p in self.named.items()}
+        totals = self.totals.clone()
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(3):  # lets every lazy initialisation happen before recording
+                self._step(self.noisy, self.clean, self.config.batch)
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._step(self.noisy, self.clean, self.config.batch)
+        with torch.no_grad():
+            for name, p in self.named.items():
+                p.copy_(parameters[name])
+            self.totals.copy_(totals)
+        self.load(kept)
+        return graph

@@ -1,0 +1,133 @@
+"""Checkpoints: everything a run needs to go on, in one file that is either whole or not there.
+
+A checkpoint is a safetensors file: the tensors (parameters, state of the optimiser) and, in its header, a JSON text
+with configuration, history and versions. It is written beside its name, flushed to the disk and renamed, so a crash
+at any moment leaves the previous checkpoint. Nothing in it is ever executed.
+"""
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whorl import __version__
+from whorl.errors import FileError
+
+__all__ = ["FORMAT", "VERSION", "Checkpoint", "read_checkpoint", "versions", "write_checkpoint"]
+
+FORMAT = "whorl checkpoint"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Tensors by name, and plain values for JSON."""
+
+    tensors: Mapping[str, Tensor]
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+def versions() -> dict[str, str]:
+    """The versions that produced a result."""
+    return {"whorl": __version__, "torch": torch.__version__, "python": platform.python_version()}
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write atomically; a file that is not a checkpoint of ours is never replaced, nor are non-finite values kept."""
+    from safetensors.torch import save
+
+    for name, tensor in checkpoint.tensors.items():
+        if not torch.isfinite(tensor).all():
+            raise FileError(
+                f"write_checkpoint({str(path)!r}): {name} holds NaN or infinity; the file is left as it was."
+            )
+    if path.exists():
+        _header(path)
+    header = {
+        "format": FORMAT,
+        "version": str(VERSION),
+        "meta": json.dumps({**checkpoint.meta, "versions": versions()}),
+    }
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
+    write_atomically(path, save(tensors, metadata=header))
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write ``content`` beside ``path``, flush it to the disk, and rename it: whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(beside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+    if os.name == "posix":  # the new name itself must reach the disk, too
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def read_checkpoint(path: Path, like: Mapping[str, Tensor] | None = None) -> Checkpoint:
+    """Read and check: whole, ours, of this version, finite, and with the names and shapes of ``like``.
+
+    Anything else raises :class:`~whorl.errors.FileError` and leaves the file alone.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    header = _header(path)
+    try:
+        tensors = load(path.read_bytes())
+        meta = json.loads(header["meta"])
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise FileError(f"{path}: damaged checkpoint ({error}). Delete it, or resume from another one.") from None
+    for name, tensor in tensors.items():
+        if not torch.isfinite(tensor).all():
+            raise FileError(f"{path}: {name} holds NaN or infinity. Delete it, or resume from another one.")
+    if like is not None:
+        expected = {name: tuple(tensor.shape) for name, tensor in like.items()}
+        found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        differing = sorted(n for n in expected.keys() | found.keys() if expected.get(n) != found.get(n))
+        if differing:
+            shown = ", ".join(f"{n}: {found.get(n)} for {expected.get(n)}" for n in differing[:3])
+            raise FileError(f"{path}: belongs to another network or optimiser ({shown}). Train under another name.")
+    return Checkpoint(tensors, meta)
+
+
+def _header(path: Path) -> dict[str, str]:
+    """The text header, if the file is a whole checkpoint of ours."""
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if not 0 < length <= min(path.stat().st_size - 8, 1 << 26):
+                raise ValueError("no safetensors header")
+            table = json.loads(file.read(length))
+        header = table.pop("__metadata__", {})
+        end = max((entry["data_offsets"][1] for entry in table.values()), default=0)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror}).") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise FileError(
+            f"{path}: not a whorl checkpoint, or cut off. It is left untouched; choose another name."
+        ) from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise FileError(f"{path}: not a whorl checkpoint. It is left untouched; choose another name.")
+    if header.get("version") != str(VERSION):
+        raise FileError(
+            f"{path}: checkpoint version {header.get('version')}, this whorl reads version {VERSION}. "
+            "Use the whorl that wrote it, or choose another name."
+        )
+    if path.stat().st_size != 8 + length + end:
+        raise FileError(f"{path}: cut off, {path.stat().st_size} of {8 + length + end} bytes. Delete it to start anew.")
+    return header

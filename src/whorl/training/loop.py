@@ -1,0 +1,163 @@
+"""The training loop: one for every network and optimiser."""
+
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from whorl.errors import FileError, StabilityError
+from whorl.training.adam import AdamMethod
+from whorl.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from whorl.training.config import TrainingConfig
+from whorl.training.distributed import Team
+from whorl.training.gauss_newton import GaussNewtonMethod
+from whorl.training.history import Epoch, History
+from whorl.training.method import Method, trainable
+from whorl.training.pairs import Pairs
+from whorl.training.progress import Progress, Silent
+
+__all__ = ["train"]
+
+
+def train(
+    network: nn.Module,
+    pairs: Pairs,
+    config: TrainingConfig,
+    *,
+    checkpoint: Path | None = None,
+    identity: Mapping[str, Any] | None = None,
+    team: Team | None = None,
+    capture: bool = False,
+    seconds: float = math.inf,
+    progress: Progress | None = None,
+) -> History:
+    """Train ``network`` in place to map noisy to clean images.
+
+    The same network, pairs, configuration and number of threads give the same parameters, bit for bit on a CPU.
+    Network and pairs are expected on the same device.
+
+    Parameters
+    ----------
+    network : nn.Module
+        Its trainable parameters are changed.
+    pairs : Pairs
+        Noisy and clean images.
+    config : TrainingConfig
+        How to train.
+    checkpoint : Path, optional
+        Where the run's state is kept. If the file exists the run goes on from it, and ends with the parameters it would
+        have had without the interruption. A checkpoint of other settings or another network is refused.
+    identity : mapping, optional
+        Plain values that must agree between the checkpoint and this run: what the data and the network are.
+    team : Team, optional
+        The processes training together, from :func:`~whorl.training.distributed.join_team`.
+    capture : bool
+        Record an Adam step as a CUDA graph.
+    seconds : float
+        Stop cleanly after the first epoch that ends later than this; the run can be resumed.
+    progress : Progress, optional
+        Receives every finished epoch.
+
+    Raises
+    ------
+    StabilityError
+        When the loss or a parameter is no longer finite. The network (and the checkpoint) then hold the state before
+        the epoch in which this happened.
+    """
+    began = time.monotonic()
+    team, progress = team or Team(), progress or Silent()
+    for p in trainable(network).values():
+        team.copy_from_leader(p.data)
+    method = _method(network, pairs, config, team, capture)
+    history = History()
+    meta = {"config": config.as_dict(), "identity": dict(identity or {})}
+    if checkpoint is not None and checkpoint.exists():
+        history = _resume(checkpoint, network, method, meta)
+    good, written = _snapshot(network, method), time.monotonic()
+
+    def keep() -> None:
+        if checkpoint is not None and team.leads:
+            write_checkpoint(checkpoint, Checkpoint(good, {**meta, "history": history.as_dict()}))
+
+    try:
+        while not history.stopped:
+            start = time.monotonic()
+            seen = method.epoch(len(history.epochs))
+            state = _snapshot(network, method)
+            if not math.isfinite(seen.loss) or not all(bool(torch.isfinite(t).all()) for t in state.values()):
+                _restore(network, method, good)
+                keep()
+                raise StabilityError(_diverged(seen.loss, len(history.epochs), config, checkpoint))
+            good = state
+            history.epochs.append(Epoch(seen.loss, seen.psnr, time.monotonic() - start))
+            done = len(history.epochs)
+            history.stopped = "converged" if method.converged else "epochs" if done >= config.epochs else ""
+            progress.epoch(done, config.epochs, history.last, _remaining(history, config))
+            late = time.monotonic() - began > seconds
+            if history.stopped or late or time.monotonic() - written >= config.checkpoint_seconds:
+                keep()
+                written = time.monotonic()
+            if late:
+                break
+    except KeyboardInterrupt:
+        keep()
+        raise
+    finally:
+        progress.close()
+    return history
+
+
+def _method(network: nn.Module, pairs: Pairs, config: TrainingConfig, team: Team, capture: bool) -> Method:
+    if config.optimiser == "gauss-newton":
+        return GaussNewtonMethod(network, pairs, config, team)
+    return AdamMethod(network, pairs, config, team, capture=capture)
+
+
+def _snapshot(network: nn.Module, method: Method) -> dict[str, Tensor]:
+    named = {f"parameter.{name}": p for name, p in trainable(network).items()}
+    own = {f"optimiser.{name}": tensor for name, tensor in method.state().items()}
+    return {name: tensor.detach().clone() for name, tensor in {**named, **own}.items()}
+
+
+def _restore(network: nn.Module, method: Method, state: Mapping[str, Tensor]) -> None:
+    with torch.no_grad():
+        for name, p in trainable(network).items():
+            p.copy_(state[f"parameter.{name}"])
+    prefix = "optimiser."
+    method.load({name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)})
+
+
+def _resume(path: Path, network: nn.Module, method: Method, meta: Mapping[str, Any]) -> History:
+    found = read_checkpoint(path, like=_snapshot(network, method))
+    try:
+        config, identity = dict(found.meta["config"]), found.meta["identity"]
+        history = History.from_dict(found.meta["history"])
+    except (KeyError, TypeError):
+        raise FileError(f"{path}: holds no training run. It is left untouched; choose another name.") from None
+    wanted = dict(meta["config"])
+    for free in ("checkpoint_seconds",):
+        config.pop(free, None)
+        wanted.pop(free)
+    differing = [f"{n}: {config.get(n)!r} for {v!r}" for n, v in wanted.items() if config.get(n) != v]
+    differing += [f"{n}: {identity.get(n)!r} for {v!r}" for n, v in meta["identity"].items() if identity.get(n) != v]
+    if differing:
+        raise FileError(f"{path}: was written by a run with other settings ({', '.join(differing)}). Use another name.")
+    _restore(network, method, found.tensors)
+    return history
+
+
+def _remaining(history: History, config: TrainingConfig) -> float:
+    recent = [epoch.seconds for epoch in history.epochs[-10:]]
+    return (config.epochs - len(history.epochs)) * sum(recent) / len(recent)
+
+
+def _diverged(loss: float, epoch: int, config: TrainingConfig, checkpoint: Path | None) -> str:
+    kept = f"; {checkpoint} and the network hold" if checkpoint is not None else "; the network holds"
+    return (
+        f"train: the loss became {loss} in epoch {epoch + 1} of {config.epochs}{kept} the last good state, "
+        f"{epoch} epochs old. Lower the rate ({config.rate:g}), or start from a smaller tau."
+    )

@@ -1,0 +1,93 @@
+"""Showing how training goes: loss, PSNR and remaining time."""
+
+import sys
+import time
+from abc import ABC, abstractmethod
+
+from whorl.training.history import Epoch
+
+__all__ = ["Bar", "Lines", "Progress", "Silent", "show"]
+
+
+class Progress(ABC):
+    """Receives every finished epoch."""
+
+    @abstractmethod
+    def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
+        """Epoch ``done`` of ``total`` has ended; ``remaining`` seconds are expected."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """No more epochs will come."""
+
+
+class Silent(Progress):
+    """Shows nothing."""
+
+    def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+class Lines(Progress):
+    """A line of text on stderr, at most every two seconds: for log files, and where rich is missing."""
+
+    def __init__(self, title: str = "train", every: float = 2.0) -> None:
+        self.title, self.every, self.next = title, every, 0.0
+
+    def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
+        """Write the line."""
+        if time.monotonic() >= self.next or done == total:
+            self.next = time.monotonic() + self.every
+            print(
+                f"{self.title}: epoch {done}/{total}  loss {row.loss:.2f}  PSNR {row.psnr:.2f} dB  "
+                f"{remaining:.0f} s remaining",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+
+class Bar(Progress):
+    """A progress bar (rich) on stderr."""
+
+    def __init__(self, title: str = "train") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
+        self.bar = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]:.2f}  PSNR {task.fields[psnr]:.2f} dB  {task.fields[left]}"),
+            console=Console(stderr=True),
+        )
+        self.title = title
+        self.task = self.bar.add_task(title, total=None, loss=float("nan"), psnr=float("nan"), left="")
+        self.bar.start()
+
+    def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
+        """Move the bar."""
+        left = f"{int(remaining) // 60}:{int(remaining) % 60:02d} remaining"
+        self.bar.update(self.task, completed=done, total=total, loss=row.loss, psnr=row.psnr, left=left)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        self.bar.stop()
+
+
+def show(title: str, *, quiet: bool = False) -> Progress:
+    """The best way to show progress here: a bar on a terminal, lines elsewhere, nothing when ``quiet``."""
+    if quiet:
+        return Silent()
+    if sys.stderr.isatty():
+        try:
+            return Bar(title)
+        except ImportError:
+            pass
+    return Lines(title)

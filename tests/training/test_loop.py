@@ -1,0 +1,187 @@
+"""The loop trains, repeats itself, resumes exactly, and stops where it must."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from whorl.errors import FileError, StabilityError
+from whorl.networks.multiscale import MultiscaleNetwork
+from whorl.networks.spec import NetworkSpec
+from whorl.training import PROTOCOLS, TensorPairs, TrainingConfig, read_checkpoint, train
+from whorl.training.method import image_order
+from whorl.training.progress import Lines, Progress, show
+
+QUICK = TrainingConfig(epochs=4, batch=4, rate=0.05, checkpoint_seconds=0)
+
+
+def fresh() -> MultiscaleNetwork:
+    return MultiscaleNetwork(NetworkSpec("anisotropic", steps=2, scales=3), tau=0.1, contrast=100.0)
+
+
+def parameters(network: nn.Module) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in network.parameters()])
+
+
+class Interrupt(Progress):
+    """Ctrl-C after some epochs."""
+
+    def __init__(self, after: int) -> None:
+        self.after, self.closed = after, False
+
+    def epoch(self, done, total, row, remaining):
+        if done == self.after:
+            raise KeyboardInterrupt
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.mark.parametrize("schedule", ["constant", "cosine"])
+def test_training_lowers_the_loss(pairs, network, schedule):
+    history = train(network, pairs, TrainingConfig(epochs=12, batch=4, rate=0.05, schedule=schedule))
+    assert history.stopped == "epochs"
+    assert len(history.epochs) == 12
+    assert history.last.loss < 0.8 * history.epochs[0].loss
+    assert history.last.psnr > history.epochs[0].psnr
+
+
+def test_loss_and_psnr_are_those_of_the_outputs(pairs, network):
+    with torch.no_grad():
+        errors = (network(pairs.noisy) - pairs.clean).square().flatten(1).mean(1).double()
+    history = train(network, pairs, TrainingConfig(epochs=1, batch=6, rate=1e-9))
+    assert history.last.loss == pytest.approx(float(errors.mean()), rel=1e-6)
+    assert history.last.psnr == pytest.approx(float((10 * torch.log10(255**2 / errors)).mean()), rel=1e-6)
+
+
+def test_the_same_run_twice_gives_the_same_bits(pairs):
+    first, second, other = fresh(), fresh(), fresh()
+    train(first, pairs, QUICK)
+    train(second, pairs, QUICK)
+    train(other, pairs, TrainingConfig(epochs=4, batch=4, rate=0.05, seed=1))
+    assert torch.equal(parameters(first), parameters(second))
+    assert not torch.equal(parameters(first), parameters(other))
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "gauss-newton"])
+def test_an_interrupted_run_ends_where_the_undisturbed_one_does(pairs, tmp_path, optimiser):
+    config = TrainingConfig(optimiser=optimiser, epochs=4, batch=4, rate=0.05, tolerance=0, schedule="cosine")
+    whole = fresh()
+    train(whole, pairs, config)
+    path = tmp_path / "run.safetensors"
+    stop = Interrupt(2)
+    with pytest.raises(KeyboardInterrupt):
+        train(fresh(), pairs, config, checkpoint=path, progress=stop)
+    assert stop.closed
+    resumed = fresh()
+    history = train(resumed, pairs, config, checkpoint=path)
+    assert len(history.epochs) == 4
+    assert torch.equal(parameters(whole), parameters(resumed))
+
+
+def test_a_finished_run_is_only_read(pairs, tmp_path):
+    path = tmp_path / "run.safetensors"
+    first, again = fresh(), fresh()
+    train(first, pairs, QUICK, checkpoint=path)
+    stamp = path.stat().st_mtime_ns
+    history = train(again, pairs, QUICK, checkpoint=path)
+    assert history.stopped == "epochs"
+    assert torch.equal(parameters(first), parameters(again))
+    assert path.stat().st_mtime_ns == stamp
+
+
+def test_a_time_limit_stops_cleanly(pairs, tmp_path):
+    path = tmp_path / "run.safetensors"
+    history = train(fresh(), pairs, QUICK, checkpoint=path, seconds=0)
+    assert len(history.epochs) == 1
+    assert not history.stopped
+    resumed, whole = fresh(), fresh()
+    train(resumed, pairs, QUICK, checkpoint=path)
+    train(whole, pairs, QUICK)
+    assert torch.equal(parameters(resumed), parameters(whole))
+
+
+def test_nan_stops_and_keeps_the_last_good_state(pairs, tmp_path):
+    class Explodes(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.tensor(0.5, dtype=torch.float64))
+
+        def forward(self, u):
+            # infinite once the weight has moved far enough
+            return u * torch.where(self.weight > 0.53, math.inf, self.weight).to(u.dtype)
+
+    network, path = Explodes(), tmp_path / "run.safetensors"
+    config = TrainingConfig(epochs=20, batch=6, rate=0.02, checkpoint_seconds=0)
+    with pytest.raises(StabilityError, match=r"the loss became inf in epoch \d of 20.*last good state"):
+        train(network, pairs, config, checkpoint=path)
+    kept = read_checkpoint(path)
+    assert torch.equal(kept.tensors["parameter.weight"], network.weight.detach())
+    assert network.weight < 0.56
+    assert kept.meta["history"]["epochs"]
+
+
+@pytest.mark.parametrize(
+    ("config", "identity"),
+    [(TrainingConfig(epochs=4, batch=4, rate=0.01), {"data": "a"}), (QUICK, {"data": "b"})],
+)
+def test_a_checkpoint_of_another_run_is_refused(pairs, tmp_path, config, identity):
+    path = tmp_path / "run.safetensors"
+    train(fresh(), pairs, QUICK, checkpoint=path, identity={"data": "a"}, seconds=0)
+    before = path.read_bytes()
+    with pytest.raises(FileError, match="other settings"):
+        train(fresh(), pairs, config, checkpoint=path, identity=identity)
+    assert path.read_bytes() == before
+
+
+def test_a_network_without_parameters_is_refused(pairs):
+    with pytest.raises(ValueError, match="no trainable parameter"):
+        train(nn.Identity(), pairs, QUICK)
+
+
+def test_every_image_is_visited_once():
+    assert sorted(image_order(10, 0, 3).tolist()) == list(range(10))
+    assert image_order(10, 0, 3).tolist() != image_order(10, 0, 4).tolist()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epochs": 0},
+        {"rate": math.nan},
+        {"optimiser": "luck"},
+        {"batch": 0},
+        {"tolerance": -1.0},
+        {"colour": 1},
+        {"epochs": "many"},
+        {"rate": True},
+    ],
+)
+def test_senseless_settings_are_refused(wrong):
+    with pytest.raises(ValueError, match="TrainingConfig"):
+        TrainingConfig.from_dict(wrong)
+
+
+def test_settings_survive_json():
+    for config in PROTOCOLS.values():
+        assert TrainingConfig.from_dict(config.as_dict()) == config
+
+
+def test_pairs_must_match():
+    with pytest.raises(ValueError, match="equal, non-empty"):
+        TensorPairs(torch.zeros(2, 1, 8, 8), torch.zeros(2, 1, 8, 9))
+
+
+def test_progress_tells_loss_psnr_and_remaining_time(pairs, network, capsys):
+    train(network, pairs, QUICK, progress=Lines("little"))
+    said = capsys.readouterr().err
+    assert "little: epoch 4/4  loss " in said
+    assert "dB" in said
+    assert "0 s remaining" in said
+
+
+def test_progress_bar(pairs, network, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    train(network, pairs, QUICK, progress=show("little"))
+    assert "PSNR" in capsys.readouterr().err
