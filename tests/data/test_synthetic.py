@@ -3,11 +3,12 @@ import math
 import pytest
 import torch
 
-from whorl.data.synthetic import Bars, Bump, Discs, Edge, Faded, Plate, Turn, Waves, Whorl, render
+from whorl.data.plate import Plate, plate_picture
+from whorl.data.synthetic import Bars, Bump, Discs, Edge, Faded, Turn, Waves, Whorl, render
 from whorl.errors import ShapeError
 from whorl.invariance import coincident_points, lattice_circle
 
-SCENES = [Bump(), Edge(), Bars(), Discs(), Whorl(), Faded(Whorl(), radius=40.0), Plate()]
+SCENES = [Bump(), Edge(), Bars(), Discs(), Whorl(), Faded(Whorl(), radius=40.0), Plate(), Plate(1)]
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda s: type(s).__name__)
@@ -100,3 +101,14 @@ def test_bad_requests_are_refused():
         Turn(3, 3, 5)
     with pytest.raises(ShapeError, match="at least 1"):
         render(Edge(), (0, 4))
+
+
+def test_the_plate_is_coloured_and_its_noise_turns_along():
+    clean = plate_picture(97)
+    assert clean.shape == (1, 3, 97, 97)
+    assert (clean[:, 0] - clean[:, 2]).abs().max() > 50
+    torch.testing.assert_close(clean.mean(1, keepdim=True), render(Plate(), 97), rtol=0, atol=1e-10)
+    noisy = plate_picture(97, noise=15.0)
+    assert (noisy - clean).std().item() == pytest.approx(15, rel=0.1)
+    turned = plate_picture(97, turn=90.0, noise=15.0)
+    torch.testing.assert_close(turned, torch.rot90(noisy, 1, (-2, -1)), rtol=0, atol=1e-9)

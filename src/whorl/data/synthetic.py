@@ -15,7 +15,7 @@ from torch import Tensor
 
 from whorl.errors import ShapeError
 
-__all__ = ["Bars", "Bump", "Discs", "Edge", "Faded", "Plate", "Scene", "Turn", "Waves", "Whorl", "render"]
+__all__ = ["Bars", "Bump", "Discs", "Edge", "Faded", "Scene", "Turn", "Waves", "Whorl", "render", "rise"]
 
 Scene = Callable[[Tensor, Tensor], Tensor]
 GOLDEN_ANGLE = pi * (3 - sqrt(5))
@@ -132,7 +132,7 @@ class Bump:
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         """Grey values at the points ``(x, y)``."""
-        return 255 * _rise(self.radius - (x * x + y * y).sqrt(), self.width)
+        return 255 * rise(self.radius - (x * x + y * y).sqrt(), self.width)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Edge:
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         """Grey values at the points ``(x, y)``."""
-        return 255 * _rise(x + 0 * y, self.width)
+        return 255 * rise(x + 0 * y, self.width)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Discs:
             reach, phi = self.spacing * sqrt(k), k * GOLDEN_ANGLE
             radius = self.radius * (0.6 + 0.4 * cos(k) ** 2)  # unequal sizes
             distance = ((x - reach * cos(phi)) ** 2 + (y - reach * sin(phi)) ** 2).sqrt()
-            ground = ground * (1 - _rise(radius - distance, self.width))
+            ground = ground * (1 - rise(radius - distance, self.width))
         return 255 * (1 - ground)
 
 
@@ -212,33 +212,8 @@ class Faded:
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         """Grey values at the points ``(x, y)``."""
-        share = self.strength * _rise(self.radius - (x * x + y * y).sqrt(), self.width)
+        share = self.strength * rise(self.radius - (x * x + y * y).sqrt(), self.width)
         return 127.5 + share * (self.scene(x, y) - 127.5)
-
-
-@dataclass(frozen=True)
-class Plate:
-    """The embedded picture: a whorl, bars, discs and soft edges in four sectors of one round plate."""
-
-    radius: float = 84.0
-
-    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
-        core, soft = 0.5 * self.radius, 1.5
-        sectors = [
-            Bars(period=12.0)(x, y),
-            Discs(count=60, spacing=11.0, radius=6.0, width=1.5)(x, y),
-            Bars(period=26.0)(y, x),
-            Whorl(period=9.0, arms=3)(x, y),
-        ]
-        right, below = _rise(x + 0 * y, soft), _rise(y + 0 * x, soft)
-        shares = [right * (1 - below), (1 - right) * (1 - below), (1 - right) * below, right * below]
-        ring = sum(share * sector for share, sector in zip(shares, sectors, strict=True))
-        r = (x * x + y * y).sqrt()
-        inside = _rise(core - r, soft)
-        picture = inside * Whorl(period=11.0)(x, y) + (1 - inside) * ring
-        share = _rise(self.radius - r, soft)
-        return share * picture + (1 - share) * 230.0
 
 
 @dataclass(frozen=True)
@@ -266,6 +241,6 @@ class Waves:
         return self.deviation * sqrt(2 / self.count) * total
 
 
-def _rise(distance: Tensor, width: float) -> Tensor:
+def rise(distance: Tensor, width: float) -> Tensor:
     """Normal distribution function of ``distance/width``: a step from 0 to 1 as seen through a Gaussian."""
     return 0.5 * torch.erfc(-distance / (width * sqrt(2)))

@@ -50,7 +50,7 @@ def angle_error(
     angles: Sequence[float] = (15.0, 30.0, 45.0, 60.0, 75.0),
     probes: int = 8,
     reach: float = 40.0,
-    size: int = 65,
+    size: int = 81,
     channels: int = 1,
     dtype: torch.dtype = torch.float64,
     device: str | torch.device = "cpu",

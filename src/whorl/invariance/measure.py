@@ -1,10 +1,13 @@
 """All four measurements of one filter in one call."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from whorl.data.synthetic import Scene
 from whorl.invariance.angles import AngleError, angle_error
 from whorl.invariance.coincidence import TurnError, turn_error
 from whorl.invariance.filters import Filter
@@ -12,6 +15,9 @@ from whorl.invariance.radius import RadiusError, equal_radius_error
 from whorl.invariance.symmetries import SymmetryError, symmetry_error
 
 __all__ = ["RotationError", "rotation_error"]
+
+PIXELS = 9 * 37 * 26 + 225**2 + 6 * 161**2 + 6 * 8 * 81**2
+"""All the pixels the four measurements filter: symmetries, hill, turned scenes, windows around probes."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,12 @@ class RotationError:
 def rotation_error(
     filter: Filter,
     *,
+    hill: Scene | None = None,
+    scene: Scene | None = None,
     channels: int = 1,
     dtype: torch.dtype = torch.float64,
     device: str | torch.device = "cpu",
+    progress: Callable[[float], None] | None = None,
 ) -> RotationError:
     """How far a filter is from commuting with rotations, measured in four ways, none of which resamples a picture.
 
@@ -69,11 +78,17 @@ def rotation_error(
     ----------
     filter : Filter
         Any callable that takes an image ``(n, c, y, x)`` and returns one of the same shape.
+    hill : Scene, optional
+        Radial picture of the equal-radius test; :class:`~whorl.data.synthetic.Bump` by default.
+    scene : Scene, optional
+        Picture to turn; :data:`~whorl.invariance.FINGERPRINT` by default.
     channels : int
         Image channels of the test pictures; 3 crosses edges of different channels.
     dtype, device
         How the pictures are handed to the filter. Below float64 the last bits of the *input* already depend on the
         angle, so expect nothing under 1e-6.
+    progress : callable, optional
+        Told the share of the work done since the last call, as often as a picture is filtered; all shares sum to 1.
 
     Returns
     -------
@@ -95,10 +110,17 @@ def rotation_error(
     >>> error.symmetries.ulp, error.radius.relative
     (0.0, 0.0)
     """
+
+    def counted(u: Tensor) -> Tensor:
+        result = filter(u)
+        if progress is not None:
+            progress(u.shape[-2] * u.shape[-1] / PIXELS)
+        return result
+
     common: dict[str, Any] = {"channels": channels, "dtype": dtype, "device": device}
     return RotationError(
-        symmetries=symmetry_error(filter, **common),
-        radius=equal_radius_error(filter, **common),
-        turns=turn_error(filter, **common),
-        angles=angle_error(filter, **common),
+        symmetries=symmetry_error(counted, **common),
+        radius=equal_radius_error(counted, scene=hill, **common),
+        turns=turn_error(counted, scene=scene, **common),
+        angles=angle_error(counted, scene=scene, **common),
     )
