@@ -44,7 +44,7 @@ def test_decreasing_between_zero_and_the_maximum(g, dtype):
 @parametrised
 @pytest.mark.parametrize("width", [0.0, 1e-9, 1e-4, 0.1, 1.0, 30.0])
 def test_secants_and_their_gradients_are_exact(g, width, dtype):
-    """g[x, y] against a difference quotient or, where that cancels, the slope in the middle; its derivatives by identity."""
+    """g[x, y] against a difference quotient or, where that cancels, a slope; its derivatives by an identity."""
     x, y = SAMPLES, SAMPLES + width
     exact = (g(y) - g(x)) / (y - x) if width > 1e-5 else g.slope(x + width / 2)
     value = g.divided_difference(x.to(dtype), y.to(dtype))

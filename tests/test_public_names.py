@@ -1,4 +1,4 @@
-"""The public surface is an inventory: adding or removing a name is a deliberate act, and every class has an instance."""
+"""The public surface is an inventory: changing it is a deliberate act, and every class has an instance."""
 
 import importlib
 import json

@@ -169,7 +169,7 @@ def test_directions_approach_the_gradient():
 
 
 def test_multiscale_limit_is_sharp():
-    """The proven bound of the paper's eight scales lies within 1 % of the largest symbol, twenty times below the sum."""
+    """The proven bound of the eight scales lies within 1 % of the largest symbol, twenty times below the sum."""
     K = ScaleStack(CellGradient())
     assert 2 / K.squared_norm_bound() == pytest.approx(0.95, abs=0.015)
     crude = 4 * sum(sample_scales().omega)
