@@ -1,0 +1,166 @@
+"""One function for arrays that are too large for memory, or lie on many machines."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from whorl import models
+from whorl.errors import ShapeError
+from whorl.large.plan import MEMORY, plan, working_bytes
+from whorl.large.run import run
+from whorl.large.stages import Stage, stages
+from whorl.large.windows import Window
+
+__all__ = ["map", "precision", "rounded"]
+
+
+def map(
+    image: Any,
+    model: str | models.Model = "weickert-brox",
+    *,
+    time: float,
+    channel_axis: int | None = None,
+    tile: int | None = None,
+    out: Any = None,
+    tau: float | None = None,
+    device: str | torch.device = "cpu",
+    memory: int = MEMORY,
+    folder: Path | None = None,
+    advance: Callable[[float], None] | None = None,
+    **settings: Any,
+) -> Any:
+    """Filter a large image in windows, with the bits of :func:`whorl.diffuse` on the whole.
+
+    Parameters
+    ----------
+    image : numpy.ndarray, zarr.Array, dask.array.Array
+        ``(y, x)``, or with one more axis of channels. Anything that gives NumPy arrays for slices will do. Integers are
+        filtered in float and rounded half to even once, at the end.
+    model : str or Model
+        A name of ``whorl.models.names()`` with its ``settings`` (contrast, alpha, ...), or a model already built.
+    time : float
+        Diffusion time.
+    channel_axis : int, optional
+        The axis of the channels; None for a grey image.
+    tile : int, optional
+        Side of the windows; chosen by cost within ``memory`` by default. For dask its chunks are the windows.
+    out : array, optional
+        Where to write: anything that takes slices, such as a zarr array. A new NumPy array by default.
+    tau : float, optional
+        Largest time step; the model's automatic one by default.
+    device : str or torch.device
+        Where to compute.
+    memory : int
+        Bytes that the computation in one window may take.
+    folder : Path, optional
+        Where scratch files go, if there are several passes.
+    advance : callable, optional
+        Called with the share of the work just done.
+    **settings
+        For ``whorl.models.build``, if the model is given by name.
+
+    Returns
+    -------
+    array
+        ``out``, or an array of the shape and type of the image. A dask array comes back as a dask array that has not
+        been computed yet; it can be computed on a cluster.
+
+    Examples
+    --------
+    >>> image = np.random.default_rng(0).integers(0, 256, (300, 200), dtype=np.uint8)
+    >>> map(image, "perona-malik", contrast=9.0, time=2.0, tile=64).dtype
+    dtype('uint8')
+    """
+    built = models.build(model, **settings) if isinstance(model, str) else model
+    if not isinstance(model, str) and settings:
+        raise ValueError(f"large.map: the model is built already. Give {', '.join(settings)} to models.build.")
+    axis = _channel_axis(image, channel_axis)
+    precision(image.dtype)
+    if type(image).__module__.partition(".")[0] == "dask":
+        from whorl.large.lazy import map_lazy
+
+        return map_lazy(image, stages(built, time, tau), axis, memory=memory, device=device)
+    steps = stages(built.to(device), time, tau)
+    out = np.empty(image.shape, image.dtype) if out is None else out
+    if tuple(out.shape) != tuple(image.shape):
+        raise ShapeError(
+            f"large.map: out has shape {tuple(out.shape)}, the image {tuple(image.shape)}. Make them equal."
+        )
+    _map_windows(image, steps, axis, out, tile, memory, device, folder, advance)
+    return out
+
+
+def precision(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The float type in which samples of this type are filtered: float64 for what float32 cannot hold exactly.
+
+    >>> precision(np.dtype("uint16")), precision(np.dtype("int32"))
+    (dtype('float32'), dtype('float64'))
+    """
+    if dtype.kind not in "uif" or (dtype.kind in "ui" and dtype.itemsize > 4) or dtype.itemsize > 8:
+        raise ShapeError(f"large.map: cannot filter samples of type {dtype}. Convert to 32-bit integers or to float.")
+    wide = dtype.itemsize > 2 and dtype != np.float32
+    return np.dtype(np.float64 if wide else np.float32)
+
+
+def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """``values`` in the given type; integers are rounded half to even and clipped to their range.
+
+    >>> rounded(np.array([-3.0, 2.5, 300.0]), np.dtype("u1"))
+    array([  0,   2, 255], dtype=uint8)
+    """
+    if dtype.kind == "f":
+        return values.astype(dtype, copy=False)
+    limits = np.iinfo(dtype)  # clip before the cast, which would wrap around
+    clipped: NDArray[Any] = np.clip(np.rint(values), limits.min, limits.max).astype(dtype)
+    return clipped
+
+
+def _map_windows(
+    image: Any,
+    steps: tuple[Stage, ...],
+    axis: int | None,
+    out: Any,
+    tile: int | None,
+    memory: int,
+    device: str | torch.device,
+    folder: Path | None,
+    advance: Callable[[float], None] | None,
+) -> None:
+    kind = precision(image.dtype)
+    height, width = (size for index, size in enumerate(image.shape) if index != axis)
+    channels = 1 if axis is None else image.shape[axis]
+    tensor_type = torch.float64 if kind == np.float64 else torch.float32
+    pixel, scratch = working_bytes(steps, channels, tensor_type)
+    chosen = plan(height, width, steps, tile=tile, bytes_per_pixel=pixel, scratch_cost=scratch, memory=memory)
+
+    def place(window: Window) -> tuple[slice, ...]:
+        parts = [slice(window.top, window.bottom), slice(window.left, window.right)]
+        if axis is not None:
+            parts.insert(axis, slice(None))
+        return tuple(parts)
+
+    def read(window: Window) -> NDArray[Any]:
+        block = np.asarray(image[place(window)]).astype(kind)
+        return block[None] if axis is None else np.moveaxis(block, axis, 0)
+
+    def write(window: Window, block: NDArray[Any]) -> None:
+        samples = rounded(block, image.dtype)
+        out[place(window)] = samples[0] if axis is None else np.moveaxis(samples, 0, axis)
+
+    run(chosen, read, write, device=device, folder=folder, advance=advance)
+
+
+def _channel_axis(image: Any, axis: int | None) -> int | None:
+    expected = 2 if axis is None else 3
+    if len(image.shape) != expected or 0 in image.shape:
+        raise ShapeError(
+            f"large.map: expected {expected} non-empty axes, got shape {tuple(image.shape)}. "
+            "Give channel_axis for colour, and leave it out for a grey image."
+        )
+    if axis is None or -3 <= axis < 3:
+        return axis if axis is None else axis % 3
+    raise ShapeError(f"large.map: channel_axis must lie in -3..2, got {axis}.")

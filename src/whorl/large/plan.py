@@ -1,0 +1,118 @@
+r"""How to cut the work: the size of the windows, and how many steps to take in one pass over the image.
+
+Taking all :math:`n` steps in one pass needs a halo of :math:`n` times the reach of a step, which is computed and thrown
+away. One pass per step needs the halo of one step only, but a scratch file that holds the image in between. With
+:math:`k` steps per pass and windows of side :math:`w` (cropped after every step to what is still valid), a pixel costs
+
+.. math:: \Big\lceil \frac{n}{k} \Big\rceil c_{\mathrm{scratch}}
+          + \sum_{j=1}^{n} \Big(\frac{w + 2 h_j}{w}\Big)^2 c_{\mathrm{step}}
+
+with the halo :math:`h_j` still needed after step :math:`j` of its pass. The cheapest :math:`k` is taken.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from whorl.errors import ShapeError
+from whorl.large.stages import Stage, halo
+
+__all__ = ["MEMORY", "Plan", "plan", "working_bytes"]
+
+MEMORY = 2**28
+"""Bytes that the computation in one window may take, if nobody says otherwise."""
+
+COPIES = 10  # intermediate results of the size of the responses alive at once, at the peak of a step
+SCRATCH_COST = 8.0  # reading and writing a pixel of the scratch file, in units of one response computed
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Windows of ``rows x columns``, and the stages of each pass over the image."""
+
+    height: int
+    width: int
+    rows: int
+    columns: int
+    passes: tuple[tuple[Stage, ...], ...]
+
+    @property
+    def halo(self) -> int:
+        """The widest halo of a pass."""
+        return max((halo(stages) for stages in self.passes), default=0)
+
+    @property
+    def count(self) -> int:
+        """Number of windows in a pass."""
+        return math.ceil(self.height / self.rows) * math.ceil(self.width / self.columns)
+
+
+def plan(
+    height: int,
+    width: int,
+    stages: Sequence[Stage],
+    *,
+    tile: int | None = None,
+    grain: tuple[int, int] = (1, 1),
+    bytes_per_pixel: float = 64.0,
+    scratch_cost: float = 0.1,
+    memory: int = MEMORY,
+) -> Plan:
+    """The cheapest plan within ``memory``; ``tile`` sets the side of the windows instead.
+
+    Windows are multiples of ``grain`` (the tiles of the output), and the whole image where it fits. ``scratch_cost`` is
+    the cost of a pixel of scratch relative to one step.
+    """
+    if tile is not None and tile < 1:
+        raise ShapeError(f"tile = {tile}: a window needs at least one pixel. Use 'auto' or a positive number.")
+    if tile is None and height * width * bytes_per_pixel <= memory:
+        return Plan(height, width, height, width, (tuple(stages),))
+    best: tuple[float, Plan] | None = None
+    for per_pass in _divisions(len(stages)):
+        passes = tuple(tuple(stages[i : i + per_pass]) for i in range(0, len(stages), per_pass)) or ((),)
+        widest = max(halo(part) for part in passes)
+        side = tile or max(math.isqrt(int(memory / bytes_per_pixel)) - 2 * widest, 1)
+        rows, columns = (_multiple(side, unit, size) for unit, size in zip(grain, (height, width), strict=True))
+        cost = sum(_cost(part, rows, columns) for part in passes) + (len(passes) - 1) * scratch_cost
+        if best is None or cost < best[0]:
+            best = cost, Plan(height, width, rows, columns, passes)
+    assert best is not None
+    return best[1]
+
+
+def working_bytes(stages: Sequence[Stage], channels: int, dtype: torch.dtype) -> tuple[float, float]:
+    """Bytes a pixel takes while a stage runs, and what a pixel of scratch costs relative to the stage.
+
+    Models tell by the number of their responses; anything else is taken for a network of 32 of them.
+    """
+    model = getattr(stages[0].apply, "model", None) if stages else None
+    responses = 32.0
+    if model is not None:
+        probe = torch.zeros(1, 1, 4, 4)
+        own = next((t.device for t in (*model.parameters(), *model.buffers())), probe.device)
+        with torch.no_grad():
+            v = model.operator(probe.to(own))
+        responses = float(v.shape[2] * v.shape[3])
+    return responses * channels * COPIES * dtype.itemsize, SCRATCH_COST / responses
+
+
+def _divisions(count: int) -> list[int]:
+    """Numbers of steps per pass worth comparing: each the smallest for its number of passes."""
+    return sorted({math.ceil(count / passes) for passes in range(1, count + 1)}) or [1]
+
+
+def _multiple(side: int, unit: int, size: int) -> int:
+    """``side`` rounded down to whole units (at least one), or the whole size where that is no larger."""
+    return min(max(side // unit, 1) * unit, size)
+
+
+def _cost(stages: Sequence[Stage], rows: int, columns: int) -> float:
+    """Steps computed per pixel of the result."""
+    still, total = halo(stages), 0.0
+    for stage in stages:
+        # the step runs on the window as it is before it, and is cropped after it
+        total += (rows + 2 * still) * (columns + 2 * still) / (rows * columns)
+        still -= stage.reach
+    return total

@@ -1,0 +1,128 @@
+"""Windows give the bits of the whole image: for every model, type and size of window."""
+
+import numpy as np
+import pytest
+import torch
+import zarr
+
+import whorl
+from whorl import large, models
+from whorl.errors import ShapeError
+
+CHEAP = [name for name in models.names() if "multiscale" not in name]
+
+
+def picture(shape, dtype="u2", seed=0):
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        return (1000 * rng.random(shape)).astype(kind)
+    return rng.integers(0, min(np.iinfo(kind).max, 60000), shape, kind)
+
+
+@pytest.mark.parametrize("tile", [11, 32])
+@pytest.mark.parametrize("name", CHEAP)
+def test_bits_of_the_whole(name, tile):
+    image = picture((61, 83, 3))
+    model = models.build(name, contrast=3000.0)
+    whole = whorl.diffuse(image, model, time=0.5, channel_axis=-1)
+    assert np.array_equal(large.map(image, model, time=0.5, channel_axis=-1, tile=tile), whole)
+
+
+@pytest.mark.parametrize("name", ["weickert-brox", "eed"])
+def test_bits_do_not_depend_on_threads(name):
+    image = picture((230, 311))  # large enough to be shared among threads
+    model = models.build(name, contrast=3000.0)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        whole = whorl.diffuse(image, model, time=0.5)
+        torch.set_num_threads(1)
+        assert np.array_equal(large.map(image, model, time=0.5, tile=100), whole)
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", ["multiscale-isotropic", "multiscale-anisotropic"])
+def test_bits_of_the_whole_on_many_scales(name):
+    image = picture((130, 151), "f4")
+    model = models.build(name, contrast=300.0)
+    whole = whorl.diffuse(image, model, time=1.0)
+    assert len(large.plan(130, 151, large.stages(model, 1.0), tile=40).passes) > 1  # through a scratch file
+    assert np.array_equal(large.map(image, model, time=1.0, tile=40), whole)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "i4", "f2", "f4", "f8"])
+def test_types_are_kept_and_rounded_once(dtype):
+    image = picture((50, 60), dtype)
+    whole = whorl.diffuse(image, "eed", contrast=40.0, time=3.0)
+    windowed = large.map(image, "eed", contrast=40.0, time=3.0, tile=16)  # three passes, no rounding in between
+    assert windowed.dtype == image.dtype
+    assert np.array_equal(windowed, whole)
+
+
+@pytest.mark.parametrize("diffusivity", ["exponential", "charbonnier", "weickert", "rational", "tv", "free-form"])
+def test_every_diffusivity(diffusivity):
+    image = picture((41, 47, 4), "f4")
+    model = models.build("weickert-brox", contrast=120.0, diffusivity=diffusivity)
+    whole = whorl.diffuse(image, model, time=1.0, channel_axis=2)
+    assert np.array_equal(large.map(image, model, time=1.0, channel_axis=2, tile=13), whole)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 500), (500, 1), (2, 3)])
+def test_thin_images(shape):
+    image = picture(shape)
+    for name in ("perona-malik", "eed"):
+        whole = whorl.diffuse(image, name, contrast=900.0, time=2.0)
+        assert np.array_equal(large.map(image, name, contrast=900.0, time=2.0, tile=8), whole)
+
+
+def test_channels_anywhere():
+    image = picture((3, 40, 44))
+    expected = whorl.diffuse(image, "gerig", contrast=900.0, time=1.0, channel_axis=0)
+    for axis in range(3):
+        turned = large.map(np.moveaxis(image, 0, axis), "gerig", contrast=900.0, time=1.0, channel_axis=axis, tile=16)
+        assert np.array_equal(np.moveaxis(turned, axis, 0), expected)
+
+
+def test_zarr_in_and_out(tmp_path):
+    image = picture((100, 90))
+    source = zarr.create_array(tmp_path / "in.zarr", shape=image.shape, chunks=(32, 32), dtype=image.dtype)
+    source[...] = image
+    target = zarr.create_array(tmp_path / "out.zarr", shape=image.shape, chunks=(32, 32), dtype=image.dtype)
+    result = large.map(source, "perona-malik", contrast=900.0, time=1.0, tile=32, out=target)
+    assert result is target
+    assert np.array_equal(target[...], whorl.diffuse(image, "perona-malik", contrast=900.0, time=1.0))
+
+
+def test_progress_sums_to_one():
+    done = []
+    large.map(picture((50, 50)), "eed", contrast=900.0, time=3.0, tile=16, advance=done.append)
+    assert sum(done) == pytest.approx(1.0)
+    assert len(done) >= 16
+
+
+def test_time_zero_changes_nothing():
+    image = picture((20, 30))
+    assert np.array_equal(large.map(image, "eed", contrast=900.0, time=0.0, tile=8), image)
+
+
+def test_wrong_requests_are_refused():
+    image = picture((20, 30))
+    with pytest.raises(ShapeError, match="channel_axis"):
+        large.map(image[..., None], "eed", contrast=9.0, time=1.0)
+    with pytest.raises(ShapeError, match="out has shape"):
+        large.map(image, "eed", contrast=9.0, time=1.0, out=np.empty((3, 3)))
+    with pytest.raises(ShapeError, match="complex"):
+        large.map(image.astype(complex), "eed", contrast=9.0, time=1.0)
+    with pytest.raises(ValueError, match="built already"):
+        large.map(image, models.build("eed", contrast=9.0), contrast=9.0, time=1.0)
+    with pytest.raises(ShapeError, match="tile = 0"):
+        large.map(image, "eed", contrast=9.0, time=1.0, tile=0)
+    broken = image.astype("f4")
+    broken[19, 29] = np.nan
+    with pytest.raises(ValueError, match="1 NaN or infinite"):
+        large.map(broken, "eed", contrast=9.0, time=1.0, tile=16)
+    held = models.build("eed", contrast=9.0).with_data(torch.zeros(1, 1, 20, 30), 0.1)
+    with pytest.raises(ValueError, match="data term"):
+        large.map(image, held, time=1.0)
