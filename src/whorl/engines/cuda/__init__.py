@@ -1,0 +1,1 @@
+"""The fused CUDA engine: kernels in Triton, forward and backward by hand."""

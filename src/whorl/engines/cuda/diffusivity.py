@@ -1,0 +1,148 @@
+r"""Diffusivities and 2x2 matrix functions as device code.
+
+Every closed-form diffusivity here depends on :math:`t = s^2 \lambda^{-2}` alone (``i2`` is :math:`\lambda^{-2}`), so
+:math:`\lambda \, \partial_\lambda D(J) = -2 \, D'(J)[J]`: the derivative with respect to the contrast needs no code of
+its own. (The regularised total variation is :math:`1/\lambda` times Charbonnier's: its factor joins the step size.)
+
+The matrix function is written with divided differences: with :math:`m` half the trace, :math:`\delta` half the gap of
+the eigenvalues and :math:`g_\pm = g(m \pm \delta)`,
+
+.. math:: g(J) = \tfrac{g_+ + g_-}{2} I + h \, (J - m I), \qquad h = \frac{g_+ - g_-}{2 \delta},
+
+and its derivative scales the two diagonal entries of the eigenbasis by :math:`g'_\pm` and the off-diagonal one by
+:math:`h` (Daleckii and Krein). Nothing is divided by :math:`\delta` where it is small, so values and derivatives stay
+finite and right on flat images.
+"""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+# fmt: off
+
+import triton
+import triton.language as tl
+
+HOMOGENEOUS, EXPONENTIAL, RATIONAL, CHARBONNIER, WEICKERT = range(5)
+UNCOUPLED, ISOTROPIC, ANISOTROPIC = range(3)
+
+
+@triton.jit
+def diffusivity(s2, i2, KIND: tl.constexpr):
+    """g(s2)."""
+    if KIND == 0:
+        g = tl.zeros_like(s2) + 1.0
+    elif KIND == 1:
+        g = tl.exp(-0.5 * i2 * s2)
+    elif KIND == 2:
+        g = 1.0 / (1.0 + i2 * s2)
+    elif KIND == 3:
+        g = tl.rsqrt(1.0 + i2 * s2)
+    else:
+        t = tl.maximum(i2 * s2, 0.2)  # below, exp(-2000) has long been zero
+        q = 3.31488 / (t * t * t * t)
+        series = q * (1.0 - q * (0.5 - q * (1.0 / 6.0 - q * (1.0 / 24.0))))
+        g = tl.where(q < 0.05, series, 1.0 - tl.exp(-q))
+    return g
+
+
+@triton.jit
+def slope(s2, i2, KIND: tl.constexpr):
+    """g'(s2)."""
+    if KIND == 0:
+        d = tl.zeros_like(s2)
+    elif KIND == 1:
+        d = -0.5 * i2 * tl.exp(-0.5 * i2 * s2)
+    elif KIND == 2:
+        g = 1.0 / (1.0 + i2 * s2)
+        d = -i2 * g * g
+    elif KIND == 3:
+        g = tl.rsqrt(1.0 + i2 * s2)
+        d = -0.5 * i2 * g * g * g
+    else:
+        t = tl.maximum(i2 * s2, 0.2)
+        q = 3.31488 / (t * t * t * t)
+        d = -4.0 * i2 * q / t * tl.exp(-q)
+    return d
+
+
+@triton.jit
+def divided_difference(m, delta, upper, lower, i2, KIND: tl.constexpr):
+    """(g(m + delta) - g(m - delta)) / (2 delta), from the two values where that is exact."""
+    if KIND == 0:
+        h = tl.zeros_like(m)
+    elif KIND == 1:
+        x = 0.5 * i2 * delta
+        x2 = x * x
+        near = -0.5 * i2 * 0.5 * (upper + lower) * (1.0 - x2 * (1.0 / 3.0 - x2 * (2.0 / 15.0 - x2 * (17.0 / 315.0))))
+        h = tl.where(x < 0.2, near, (upper - lower) / (2.0 * tl.maximum(delta, 1e-30)))
+    elif KIND == 2:
+        h = -i2 * upper * lower
+    elif KIND == 3:
+        h = -i2 * (upper * lower) * (upper * lower) / (upper + lower)
+    else:
+        # The mean of g' over the interval by three Gauss points where the quotient would cancel.
+        step = 0.7745966692414834 * delta
+        outer = slope(m + step, i2, KIND) + slope(m - step, i2, KIND)
+        near = (5.0 * outer + 8.0 * slope(m, i2, KIND)) * (1.0 / 18.0)
+        h = tl.where(delta < 0.05 * m, near, (upper - lower) / (2.0 * tl.maximum(delta, 1e-30)))
+    return h
+
+
+@triton.jit
+def tensor(j11, j12, j22, i2, KIND: tl.constexpr, COUPLING: tl.constexpr):
+    """Diffusion tensor (a, b, c) of the structure tensor J in one cell."""
+    if COUPLING == 0:
+        a = diffusivity(j11, i2, KIND)
+        b = tl.zeros_like(a)
+        c = diffusivity(j22, i2, KIND)
+    elif COUPLING == 1:
+        a = diffusivity(j11 + j22, i2, KIND)
+        b = tl.zeros_like(a)
+        c = a
+    else:
+        m = 0.5 * (j11 + j22)
+        d = 0.5 * (j11 - j22)
+        delta = tl.sqrt(d * d + j12 * j12)
+        upper = diffusivity(m + delta, i2, KIND)
+        lower = diffusivity(tl.maximum(m - delta, 0.0), i2, KIND)
+        h = divided_difference(m, delta, upper, lower, i2, KIND)
+        mean = 0.5 * (upper + lower)
+        a = mean + h * d
+        b = h * j12
+        c = mean - h * d
+    return a, b, c
+
+
+@triton.jit
+def tensor_adjoint(j11, j12, j22, e11, e12, e22, i2, KIND: tl.constexpr, COUPLING: tl.constexpr):
+    """D'(J)[E] for symmetric E, all by their entries (11, 12, 22); the derivative is its own adjoint."""
+    if COUPLING == 0:
+        t11 = slope(j11, i2, KIND) * e11
+        t12 = tl.zeros_like(t11)
+        t22 = slope(j22, i2, KIND) * e22
+    elif COUPLING == 1:
+        t11 = slope(j11 + j22, i2, KIND) * (e11 + e22)
+        t12 = tl.zeros_like(t11)
+        t22 = t11
+    else:
+        m = 0.5 * (j11 + j22)
+        d = 0.5 * (j11 - j22)
+        delta = tl.sqrt(d * d + j12 * j12)
+        far = delta > 1e-18
+        n1 = tl.where(far, d / tl.maximum(delta, 1e-18), 1.0)
+        n2 = tl.where(far, j12 / tl.maximum(delta, 1e-18), 0.0)
+        small = tl.maximum(m - delta, 0.0)
+        upper = diffusivity(m + delta, i2, KIND)
+        lower = diffusivity(small, i2, KIND)
+        h = divided_difference(m, delta, upper, lower, i2, KIND)
+        em = 0.5 * (e11 + e22)
+        ed = 0.5 * (e11 - e22)
+        along = ed * n1 + e12 * n2
+        across = h * (e12 * n1 - ed * n2)
+        first = 0.5 * slope(m + delta, i2, KIND) * (em + along)
+        second = 0.5 * slope(small, i2, KIND) * (em - along)
+        mean = first + second
+        along = first - second
+        td = along * n1 - across * n2
+        t11 = mean + td
+        t12 = along * n2 + across * n1
+        t22 = mean - td
+    return t11, t12, t22

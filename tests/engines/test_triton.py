@@ -1,0 +1,52 @@
+"""The CUDA kernels against the reference, in their interpreter where there is no GPU."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+pytest.importorskip("triton")
+
+HERE = Path(__file__).parent
+# Errors are relative to the change a step makes. The image of size 50 is rounded to 2e-6 and changes by 0.3 to 3, what
+# is pulled back has the size 1 of its change. Parameter sums over all pixels cancel in part.
+LIMITS = {"change": 1.5e-5, "pulled": 4e-6, "loss": 1e-6, "adam": 1e-6, "coefficients": 1e-6}
+SUMS = 2e-5
+
+
+@pytest.fixture(scope="module")
+def errors() -> dict[str, dict[str, float]]:
+    """All cases at once: the interpreter has to be chosen before triton is imported, in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1] / "src")}
+    if not torch.cuda.is_available():
+        environment["TRITON_INTERPRET"] = "1"
+    done = subprocess.run(
+        [sys.executable, str(HERE / "triton_cases.py")], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, dict[str, float]] = json.loads(done.stdout)
+    return found
+
+
+def worst(found: dict[str, float]) -> dict[str, float]:
+    return {name: error for name, error in found.items() if not error <= LIMITS.get(name, SUMS)}
+
+
+def test_a_cell_step_and_its_derivatives_agree_with_the_reference(errors: dict[str, dict[str, float]]) -> None:
+    cases = {name: worst(found) for name, found in errors.items() if "channels" in name}
+    assert len(cases) == 7
+    assert not any(cases.values()), cases
+
+
+def test_a_multiscale_step_and_its_derivatives_agree_with_the_reference(errors: dict[str, dict[str, float]]) -> None:
+    cases = {name: worst(found) for name, found in errors.items() if "multiscale" in name}
+    assert len(cases) == 3
+    assert not any(cases.values()), cases
+
+
+def test_the_trainer_follows_the_exact_gradient(errors: dict[str, dict[str, float]]) -> None:
+    assert not worst(errors["training"]), errors["training"]
