@@ -9,7 +9,7 @@ def test_bar_appears_only_after_patience(monkeypatch, capsys):
     monkeypatch.setenv("TERM", "xterm")
     with module.progress("filtering", 2) as advance:
         advance(1)
-    assert capsys.readouterr().err.strip() == ""
+    assert capsys.readouterr().err == ""
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     with module.progress("filtering", 2) as advance:
         advance(1)
@@ -27,4 +27,4 @@ def test_no_bar_when_quiet_or_piped(monkeypatch, capsys):
             advance(2)
     import sys
 
-    assert sys.stderr.getvalue().strip() == ""
+    assert sys.stderr.getvalue() == ""

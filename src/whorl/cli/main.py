@@ -40,6 +40,7 @@ Set ``WHORL_TRACEBACK=1`` to see where an error came from.
 """
 
 import functools
+import inspect
 import os
 import signal
 import sys
@@ -98,11 +99,23 @@ def build(words: Sequence[str] = ()) -> typer.Typer:
             continue
         if verb in words or "_WHORL_COMPLETE" in os.environ:
             module = import_module(f"whorl.cli.{verb}")
-            epilog = "\n\n".join(("Examples:", *module.EXAMPLES))
-            app.command(verb, short_help=summary, epilog=epilog, no_args_is_help=False)(_framed(verb, module.command))
+            examples = _plain("\n\n".join(("Examples:", *module.EXAMPLES)))
+            text = _plain(_flowing(module.command.__doc__ or summary))
+            app.command(verb, help=text, short_help=summary, epilog=examples)(_framed(verb, module.command))
         else:
             app.command(verb, short_help=summary)(_unloaded)
     return app
+
+
+def _flowing(docstring: str) -> str:
+    """A docstring with the lines of each paragraph joined, so that the help fits any terminal; lists stay."""
+    paragraphs = inspect.cleandoc(docstring).split("\n\n")
+    return "\n\n".join(part if "\n- " in f"\n{part}" else " ".join(part.split()) for part in paragraphs)
+
+
+def _plain(text: str) -> str:
+    """Text whose brackets are brackets, and no markup."""
+    return text.replace("[", "\\[")
 
 
 def _print_version(wanted: bool) -> None:

@@ -35,4 +35,5 @@ def progress(task: str, total: float, quiet: bool = False) -> Iterator[Callable[
     finally:
         timer.cancel()
         timer.join()  # a bar that starts just now must be there before it can be stopped
-        bar.stop()
+        if bar.live.is_started:  # one that never started would print an empty line
+            bar.stop()

@@ -99,7 +99,7 @@ class _TiffCanvas(Canvas):
         if self._predicted():  # differences wrap around, as the predictor wants
             part = np.concatenate((part[:, :1], np.subtract(part[:, 1:], part[:, :-1], dtype=part.dtype)), axis=1)
             part = part.astype(self.layout.dtype.newbyteorder("<"))
-        data = zlib.compress(part.tobytes(), 6)
+        data = _deflated(part.tobytes())
         self.offsets[index], self.counts[index] = self.stream.tell(), len(data)
         self.stream.write(data)
 
@@ -125,6 +125,16 @@ class _TiffCanvas(Canvas):
         own += [Tag(place[1], LONG8, len(self.counts), self.counts.tobytes())]
         own += [_numbers(322, LONG, columns), _numbers(323, LONG, rows)] if self.tiled else [_numbers(278, LONG, rows)]
         return list((table | {tag.code: tag for tag in own}).values())
+
+
+def _deflated(data: bytes) -> bytes:
+    """The data in zlib format; by libdeflate where it is installed, which is three times as fast."""
+    try:
+        from imagecodecs import deflate_encode
+    except ModuleNotFoundError:
+        return zlib.compress(data, 4)
+    packed: bytes = deflate_encode(data, 4)
+    return packed
 
 
 def _description(layout: Layout, metadata: Metadata) -> list[Tag]:

@@ -11,6 +11,7 @@ with the halo :math:`h_j` still needed after step :math:`j` of its pass. The che
 """
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,12 +20,17 @@ import torch
 from whorl.errors import ShapeError
 from whorl.large.stages import Stage, halo
 
-__all__ = ["MEMORY", "Plan", "plan", "working_bytes"]
+__all__ = ["MEMORY", "Plan", "plan", "whole_bytes", "working_bytes"]
 
-MEMORY = 2**28
+MEMORY = 3 * 2**27
 """Bytes that the computation in one window may take, if nobody says otherwise."""
 
-COPIES = 10  # intermediate results of the size of the responses alive at once, at the peak of a step
+WHOLE = 2**31
+"""Bytes that an image may take to be filtered in one piece, where the machine has four times as many."""
+
+# Floats alive at the peak of a step, per pixel and channel, as measured on all models: 29 (Perona-Malik) to 150 (eight
+# scales); the compiled engines need less.
+FLOATS, FLOATS_PER_RESPONSE = 32, 4
 SCRATCH_COST = 8.0  # reading and writing a pixel of the scratch file, in units of one response computed
 
 
@@ -59,15 +65,16 @@ def plan(
     bytes_per_pixel: float = 64.0,
     scratch_cost: float = 0.1,
     memory: int = MEMORY,
+    whole: int = 0,
 ) -> Plan:
     """The cheapest plan within ``memory``; ``tile`` sets the side of the windows instead.
 
-    Windows are multiples of ``grain`` (the tiles of the output), and the whole image where it fits. ``scratch_cost`` is
-    the cost of a pixel of scratch relative to one step.
+    Windows are multiples of ``grain`` (the tiles of the output), and the whole image where that fits into ``memory`` or
+    ``whole`` bytes. ``scratch_cost`` is the cost of a pixel of scratch relative to one step.
     """
     if tile is not None and tile < 1:
         raise ShapeError(f"tile = {tile}: a window needs at least one pixel. Use 'auto' or a positive number.")
-    if tile is None and height * width * bytes_per_pixel <= memory:
+    if tile is None and height * width * bytes_per_pixel <= max(memory, whole):
         return Plan(height, width, height, width, (tuple(stages),))
     best: tuple[float, Plan] | None = None
     for per_pass in _divisions(len(stages)):
@@ -80,6 +87,15 @@ def plan(
             best = cost, Plan(height, width, rows, columns, passes)
     assert best is not None
     return best[1]
+
+
+def whole_bytes() -> int:
+    """What an image may take to be filtered in one piece: 2 GiB, but at most a quarter of the machine's memory."""
+    try:
+        physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return MEMORY
+    return min(WHOLE, physical // 4)
 
 
 def working_bytes(stages: Sequence[Stage], channels: int, dtype: torch.dtype) -> tuple[float, float]:
@@ -95,7 +111,7 @@ def working_bytes(stages: Sequence[Stage], channels: int, dtype: torch.dtype) ->
         with torch.no_grad():
             v = model.operator(probe.to(own))
         responses = float(v.shape[2] * v.shape[3])
-    return responses * channels * COPIES * dtype.itemsize, SCRATCH_COST / responses
+    return (FLOATS + FLOATS_PER_RESPONSE * responses) * channels * dtype.itemsize, SCRATCH_COST / responses
 
 
 def _divisions(count: int) -> list[int]:

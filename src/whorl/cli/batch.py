@@ -1,0 +1,107 @@
+"""Many pictures, one after the other: what is wrong with one does not stop the others."""
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from whorl.cli.jobs import pairs
+from whorl.cli.progress import progress
+from whorl.cli.recipes import Recipe
+from whorl.files import Page
+from whorl.files.windowed import Job, Pages, filter_file, inspect
+from whorl.large import Stage
+
+__all__ = ["Batch", "as_tile"]
+
+
+class Batch:
+    """Runs a recipe over pairs of files and reports: text for people, or one JSON object."""
+
+    def __init__(
+        self, verb: str, recipe: Recipe, tile: int | None, pages: Pages, *, force: bool, quiet: bool, as_json: bool
+    ) -> None:
+        self.verb, self.recipe, self.tile, self.pages = verb, recipe, tile, pages
+        self.force, self.quiet, self.as_json = force, quiet, as_json
+
+    def run(self, paths: Sequence[Path], dry_run: bool = False) -> None:
+        """Filter every pair of ``IN... OUT``; exit code 2 in the end where one failed."""
+        jobs = pairs(paths, self.force)
+        records = []
+        logging.getLogger("tifffile").setLevel(logging.CRITICAL)  # damaged files are told of once, by our own line
+        with progress("filtering", total=len(jobs), quiet=self.quiet or dry_run) as advance:
+            for source, target in jobs:
+                records.append(self._one(source, target, None if dry_run else advance))
+                if not self.as_json:
+                    self._tell(records[-1], dry_run)
+        if self.as_json:
+            typer.echo(json.dumps({"written": not dry_run, "files": records}, indent=2))
+        if any("error" in record for record in records):
+            raise typer.Exit(2)
+
+    def _one(self, source: Path, target: Path, advance: Callable[[float], None] | None) -> dict[str, Any]:
+        """Filter one picture (only look at it without ``advance``) and describe what was done."""
+        chosen: list[dict[str, Any]] = []
+
+        def choose(page: Page) -> Sequence[Stage]:
+            stages, numbers = self.recipe.stages(page)
+            chosen.append(numbers)
+            return stages
+
+        record: dict[str, Any] = {"input": str(source), "output": str(target)}
+        start = time.perf_counter()
+        try:
+            if advance is None:
+                job = inspect(source, target, choose, tile=self.tile, pages=self.pages)
+            else:
+                job = filter_file(
+                    source, target, choose, tile=self.tile, pages=self.pages, device=self.recipe.device,
+                    force=self.force, advance=advance,
+                )  # fmt: skip
+        except ValueError as error:
+            return record | {"error": " ".join(str(error).split())}
+        record |= {"seconds": round(time.perf_counter() - start, 3)} if advance else {}
+        return record | {"pages": [_described(job, number, page) for number, page in enumerate(chosen)]}
+
+    def _tell(self, record: dict[str, Any], dry_run: bool) -> None:
+        if "error" in record:
+            print(f"whorl {self.verb}: {record['error']}", file=sys.stderr)
+        elif not self.quiet:
+            page, more = record["pages"][0], len(record["pages"]) - 1
+            size = f"{page['width']} x {page['height']} {page['colour']} {page['dtype']}"
+            what = ", ".join(f"{key} {_short(page[key])}" for key in page if key not in (*LAYOUT, "model"))
+            pages = f" and {more} more page{'s' if more > 1 else ''}" if more else ""
+            took = "" if dry_run else f", {record['seconds']:.1f} s"
+            typer.echo(f"{record['input']} -> {record['output']}: {size}{pages}, {page['model']}, {what}{took}")
+
+
+LAYOUT = ("width", "height", "channels", "colour", "dtype")
+
+
+def as_tile(text: str) -> int | None:
+    """The side of the windows from ``--tile``: ``auto`` or a number of pixels.
+
+    >>> as_tile("auto"), as_tile("512")
+    (None, 512)
+    """
+    if text == "auto":
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError(f"--tile {text}: expected auto or a number of pixels such as 1024.")
+    return int(text)
+
+
+def _described(job: Job, number: int, chosen: dict[str, Any]) -> dict[str, Any]:
+    layout, plan = job.layouts[number], job.plans[number]
+    record: dict[str, Any] = {"width": layout.width, "height": layout.height, "channels": layout.channels}
+    record |= {"colour": layout.colour, "dtype": str(layout.dtype), **chosen}
+    return record | {"windows": plan.count, "passes": len(plan.passes), "halo": plan.halo}
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

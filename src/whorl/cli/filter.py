@@ -1,0 +1,75 @@
+"""``whorl filter``: smooth pictures with a diffusion model."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from whorl.cli.options import (
+    Alpha,
+    AsJson,
+    Contrast,
+    DeviceName,
+    DryRun,
+    Force,
+    Gamma,
+    ModelName,
+    PagesMode,
+    Paths,
+    Quiet,
+    Threads,
+    Tile,
+    Time,
+)
+
+EXAMPLES = (
+    "whorl filter photo.png smooth.png",
+    "whorl filter --model gerig --contrast 8 --time 10 photo.jpg smooth.jpg",
+    "whorl filter scans/ more.tif filtered/         folders and files, into a folder",
+    "whorl filter huge.tif out.tif --tile auto      in windows, in little memory",
+    "whorl filter -n --json scans/ filtered/        what would be done, for a program",
+)
+
+
+def command(
+    paths: Paths,
+    model: ModelName = "weickert-brox",
+    contrast: Contrast = None,
+    time: Time = 5.0,
+    alpha: Alpha = None,
+    gamma: Gamma = 0.0,
+    sigma: Annotated[
+        float | None,
+        typer.Option("--sigma", metavar="PX", help="Presmoothing of eed and weickert-integration, in pixels."),
+    ] = None,
+    diffusivity: Annotated[
+        str,
+        typer.Option(
+            "--diffusivity", metavar="NAME", help="exponential, rational, charbonnier, weickert, tv or homogeneous."
+        ),
+    ] = "exponential",
+    tile: Tile = "auto",
+    pages: PagesMode = "separate",
+    device: DeviceName = "cpu",
+    threads: Threads = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Smooth pictures with a diffusion model: edges above the contrast stay, the rest is smoothed.
+
+    Reads and writes PNG, JPEG, TIFF, BigTIFF and zarr. Type, alpha, resolution, orientation and colour profile are
+    kept. Colours are filtered jointly, except by single-channel models (perona-malik, you-kaveh, lysaker, eed,
+    weickert-integration), which take one channel after the other.
+
+    Without --contrast the median response of the model on the picture is taken, and reported.
+    """
+    from whorl.cli.batch import Batch, as_tile
+    from whorl.cli.machine import prepare
+    from whorl.cli.recipes import Diffusion
+
+    options = {"alpha": alpha, "gamma": gamma, "sigma": sigma, "diffusivity": diffusivity}
+    recipe = Diffusion(model, time, contrast, options, prepare(device, threads))
+    batch = Batch("filter", recipe, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
+    batch.run([Path(path) for path in paths], dry_run=dry_run)

@@ -1,0 +1,177 @@
+"""From file to file: every page filtered in windows, alpha and metadata passed on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from whorl.errors import FileError
+from whorl.files.base import Canvas, Page
+from whorl.files.formats import check_writable, open_reader, open_writer
+from whorl.files.layout import Layout
+from whorl.large.arrays import precision, rounded
+from whorl.large.plan import MEMORY, Plan, plan, whole_bytes, working_bytes
+from whorl.large.run import run
+from whorl.large.stages import Stage
+from whorl.large.windows import Window
+
+__all__ = ["Job", "Pages", "colours_of", "filter_file", "inspect"]
+
+Pages = Literal["separate", "channels"]
+"""Whether every page is filtered for itself, or all of them together as the channels of one image."""
+
+Choose = Callable[[Page], Sequence[Stage]]
+"""Gives the stages for a page."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a file holds and how it would be filtered."""
+
+    layouts: tuple[Layout, ...]
+    plans: tuple[Plan, ...]
+
+    @property
+    def work(self) -> float:
+        """Pixels to be computed, over all pages and steps."""
+        return float(sum(p.height * p.width * max(1, sum(map(len, p.passes))) for p in self.plans))
+
+
+def inspect(source: Path, target: Path, choose: Choose, *, tile: int | None = None, pages: Pages = "separate") -> Job:
+    """Look at a file, check that the target can hold its result, and plan; nothing is written."""
+    with open_reader(source) as reader:
+        found = _coupled(source, reader.pages) if pages == "channels" else reader.pages
+        check_writable(target, [(page.layout, page.metadata) for page in reader.pages])
+        plans = tuple(_plan(page, tuple(choose(page)), (1, 1), tile, MEMORY) for page in found)
+        return Job(tuple(page.layout for page in found), plans)
+
+
+def filter_file(
+    source: Path,
+    target: Path,
+    choose: Choose,
+    *,
+    tile: int | None = None,
+    pages: Pages = "separate",
+    device: str | torch.device = "cpu",
+    memory: int = MEMORY,
+    force: bool = False,
+    advance: Callable[[float], None] | None = None,
+) -> Job:
+    """Filter a picture file into another; the target appears when it is complete, or not at all.
+
+    Parameters
+    ----------
+    source, target : Path
+        Files in any of the known formats. Every page keeps its size, type, alpha and metadata.
+    choose : callable
+        Gives the stages for a page, which may depend on its contents.
+    tile : int, optional
+        Side of the windows; chosen by cost within ``memory`` by default.
+    pages : "separate" or "channels"
+        Whether the pages of a file are coupled.
+    device : str or torch.device
+        Where to compute; the stages must be there already.
+    memory : int
+        Bytes that the computation in one window may take.
+    force : bool
+        Whether a target that exists is replaced.
+    advance : callable, optional
+        Called with the share of the work done, summing up to 1.
+    """
+    with open_reader(source) as reader:
+        found = _coupled(source, reader.pages) if pages == "channels" else reader.pages
+        frames = [(page.layout, page.metadata) for page in reader.pages]
+        with open_writer(target, frames, force) as writer:
+            joint: Sequence[Canvas] = (
+                [_Together(writer.canvases, frames[0][0])] if pages == "channels" else writer.canvases
+            )
+            plans = []
+            for page, canvas in zip(found, joint, strict=True):
+                plans.append(_plan(page, tuple(choose(page)), canvas.grain, tile, memory))
+                tell = None if advance is None else _part(advance, 1 / len(found))
+                _filter_page(page, canvas, plans[-1], device, target.parent, tell)
+        return Job(tuple(page.layout for page in found), tuple(plans))
+
+
+def colours_of(page: Page) -> Callable[[Window], NDArray[Any]]:
+    """The colours of a page by window, as float samples ``(c, y, x)``, for the filter."""
+    kind = precision(page.layout.dtype)
+    return lambda window: page.read(*window)[..., : page.layout.filtered].transpose(2, 0, 1).astype(kind)
+
+
+def _filter_page(
+    page: Page,
+    canvas: Canvas,
+    chosen: Plan,
+    device: str | torch.device,
+    folder: Path,
+    advance: Callable[[float], None] | None,
+) -> None:
+    layout = page.layout
+
+    def write(window: Window, block: NDArray[Any]) -> None:
+        samples = rounded(block.transpose(1, 2, 0), layout.dtype)
+        if layout.kept:
+            samples = np.concatenate((samples, page.read(*window)[..., layout.filtered :]), axis=-1)
+        canvas.write(window.top, window.left, samples)
+
+    run(chosen, colours_of(page), write, device=device, folder=folder, advance=advance)
+
+
+def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], tile: int | None, memory: int) -> Plan:
+    layout = page.layout
+    kind = torch.float64 if precision(layout.dtype) == np.float64 else torch.float32
+    pixel, scratch = working_bytes(stages, layout.filtered, kind)
+    return plan(
+        layout.height, layout.width, stages, tile=tile, grain=grain, bytes_per_pixel=pixel, scratch_cost=scratch,
+        memory=memory, whole=whole_bytes(),
+    )  # fmt: skip
+
+
+def _part(advance: Callable[[float], None], share: float) -> Callable[[float], None]:
+    return lambda done: advance(done * share)
+
+
+def _coupled(source: Path, pages: Sequence[Page]) -> tuple[Page, ...]:
+    layout = pages[0].layout
+    if any(page.layout != layout for page in pages):
+        raise FileError(f"{source}: pages of different size or type cannot be coupled. Filter them one by one.")
+    return (_Stack(pages),)
+
+
+class _Stack(Page):
+    """All pages as one, their colours side by side; what is kept of the pages comes last."""
+
+    def __init__(self, pages: Sequence[Page]) -> None:
+        first, count = pages[0].layout, len(pages)
+        self.members, self.metadata = pages, pages[0].metadata
+        channels, kept = first.channels * count, first.kept * count
+        self.layout = Layout(first.height, first.width, channels, first.dtype, "channels", kept)
+
+    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+        blocks = [page.read(top, bottom, left, right) for page in self.members]
+        colours = self.members[0].layout.filtered
+        parts = [block[..., :colours] for block in blocks] + [block[..., colours:] for block in blocks]
+        return np.concatenate(parts, axis=-1)
+
+
+class _Together(Canvas):
+    """The canvases of all pages, fed by the channels of a :class:`_Stack`."""
+
+    def __init__(self, canvases: Sequence[Canvas], page: Layout) -> None:
+        self.members, self.page, self.grain = canvases, page, canvases[0].grain
+
+    def write(self, top: int, left: int, block: NDArray[Any]) -> None:
+        colours, kept = np.split(block, [len(self.members) * self.page.filtered], axis=-1)
+        parts = zip(self.members, _shared(colours, self.members), _shared(kept, self.members), strict=True)
+        for canvas, colour, rest in parts:
+            canvas.write(top, left, np.concatenate((colour, rest), axis=-1))
+
+
+def _shared(block: NDArray[Any], members: Sequence[Canvas]) -> list[NDArray[Any]]:
+    return np.split(block, len(members), axis=-1)

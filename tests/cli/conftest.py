@@ -1,0 +1,49 @@
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from whorl.cli import main
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def whorl_command(capsys):
+    """Run the command line inside this process: ``whorl_command("filter", "a.png", "b.png")``."""
+
+    def call(*words) -> Answer:
+        before = signal.getsignal(signal.SIGTERM)
+        capsys.readouterr()
+        try:
+            with pytest.raises(SystemExit) as leaving:
+                main.run([str(word) for word in words])
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        return Answer(int(leaving.value.code or 0), *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def unprivileged():
+    """An empty folder, seen by a user who is not root: root may read and write everything."""
+    folder = Path(tempfile.mkdtemp())
+    root = os.geteuid() == 0
+    if root:
+        os.chown(folder, 65534, 65534)
+        os.seteuid(65534)
+    yield folder
+    if root:
+        os.seteuid(0)
+    for path in folder.rglob("*"):
+        path.chmod(0o700)
+    shutil.rmtree(folder)
