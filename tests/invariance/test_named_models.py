@@ -20,6 +20,7 @@ uncoupled                0.5   1.9e-1
 """
 
 import pytest
+import torch
 
 from whorl import models
 from whorl.data.synthetic import Turn
@@ -41,11 +42,12 @@ def test_every_model_has_its_setting():
     assert list(SETTINGS) == models.names()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("name", models.names())
-def test_quarter_turns_and_mirrors_to_a_few_ulp(name):
+def test_quarter_turns_and_mirrors_to_a_few_ulp(name, dtype):
     filter = flow(build(name), SETTINGS[name].time)
-    # sums of some 40 terms over some 10 steps, rounded in another order: a random walk of 20 roundings
-    assert symmetry_error(filter, channels=SETTINGS[name].channels).ulp <= 20
+    # each of some 10 to 70 steps rounds a few sums in another order; grey values of 255 lose half an ulp at a time
+    assert symmetry_error(filter, channels=SETTINGS[name].channels, dtype=dtype).ulp <= 8
 
 
 @pytest.mark.parametrize("name", COUPLED)
@@ -88,7 +90,5 @@ def test_gamma_does_not_disturb_the_invariance(gamma):
 
 
 def test_flow_is_the_model():
-    import torch
-
     model, u = build("eed"), 255 * torch.rand(1, 1, 12, 15, generator=torch.Generator().manual_seed(1)).double()
     assert torch.equal(flow(model, 3.0)(u), model(u, time=3.0))
