@@ -1,0 +1,100 @@
+"""Large files: flat memory, the bits of the whole, and nothing left of a run that was ended half-way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+import whorl
+from files.samples import listing
+from whorl import files
+
+SRC = Path(whorl.__file__).parents[1]
+GIGABYTE = 2**30
+PEAK = """
+import resource, sys
+from whorl.cli.main import run
+try:
+    run(sys.argv[1:])
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(SRC), "OMP_NUM_THREADS": "1"}
+
+
+def make(path: Path, height: int, width: int) -> None:
+    """A tiled 16-bit TIFF of noise, written without ever holding it."""
+    base = np.random.default_rng(0).integers(0, 65535, (512, width), dtype=np.uint16)
+
+    def tiles():
+        for row in range(0, height, 512):
+            for column in range(0, width, 512):
+                yield np.roll(base, 37 * row // 512, axis=1)[:, column : column + 512]
+
+    tifffile.imwrite(path, tiles(), shape=(height, width), dtype=np.uint16, tile=(512, 512))
+
+
+def check_huge(folder: Path, side: int) -> None:
+    make(folder / "huge.tif", side, side)
+    words = ["filter", "-q", "--tile", "auto", "--model", "perona-malik", "--contrast", "9000", "--time", "0.8"]
+    words += [str(folder / "huge.tif"), str(folder / "out.tif")]
+    command = [sys.executable, "-c", PEAK, *words]
+    answer = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert int(answer.stdout) < GIGABYTE
+    steps, margin = 2, 8
+    with files.open_reader(folder / "huge.tif") as before, files.open_reader(folder / "out.tif") as after:
+        assert after.pages[0].layout == before.pages[0].layout
+        # across the borders of windows and tiles, and at a corner
+        for top, left in ((side // 2 - 300, side // 2 - 200), (1024, 1500), (0, 0)):
+            cut = before.pages[0].read(top, top + 600, left, left + 600)[..., 0]
+            whole = whorl.diffuse(cut, "perona-malik", contrast=9000.0, time=0.8)
+            inner = slice(margin * bool(top), 600 - margin), slice(margin * bool(left), 600 - margin)
+            assert steps < margin
+            seen = after.pages[0].read(top, top + 600, left, left + 600)[..., 0]
+            assert np.array_equal(seen[inner], whole[inner])
+
+
+def test_memory_stays_below_a_gigabyte(tmp_path):
+    check_huge(tmp_path, 4096)  # whole, the steps would need three gigabytes
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("WHORL_HUGE" not in os.environ, reason="takes minutes and 2 GB of disk: set WHORL_HUGE=1")
+def test_sixteen_thousand_squared(tmp_path):
+    check_huge(tmp_path, 16384)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)]
+)
+def test_ended_half_way_leaves_no_output(tmp_path, number, code):
+    make(tmp_path / "in.tif", 2048, 2048)
+    words = ["filter", "-q", "--tile", "256", "--model", "eed", "--time", "500"]
+    command = [sys.executable, "-m", "whorl", *words, str(tmp_path / "in.tif"), str(tmp_path / "out.tif")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment()) as process:
+        while not list(tmp_path.glob(".out.tif.*.part")):
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.02)
+        time.sleep(0.3)
+        process.send_signal(number)
+        process.wait(timeout=60)
+    assert process.returncode == code
+    assert not (tmp_path / "out.tif").exists()
+    if number == signal.SIGKILL:  # nobody could clean up: the next run does
+        assert len(listing(tmp_path)) == 2
+        tifffile.imwrite(tmp_path / "small.tif", np.zeros((9, 9), np.uint8))
+        (tmp_path / "in.tif").unlink()
+        files.write(tmp_path / "out.tif", files.read(tmp_path / "small.tif"))
+        assert listing(tmp_path) == ["out.tif", "small.tif"]
+    else:
+        assert listing(tmp_path) == ["in.tif"]
