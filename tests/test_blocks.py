@@ -47,7 +47,7 @@ def test_stencils_are_the_literal_ones():
     assert torch.equal(stencils[0], x)
     assert torch.equal(stencils[1], x.T)
     assert torch.equal(stencils[2], torch.tensor([[0.5, -0.5], [-0.5, 0.5]], dtype=torch.float64))
-    assert literal_stencils(Hessian()).shape == (1, 4, 3, 3)
+    assert literal_stencils(Hessian()).shape == (1, 4, 5, 5)
     assert literal_stencils(ScaleStack(CellGradient(), sample_scales(2, 0.5, 2.0))).shape == (2, 4, 10, 10)
 
 

@@ -150,6 +150,19 @@ def test_diagonal_hessian_errors_turn_with_the_image():
     assert torch.allclose(xx + yy, Laplacian()(u)[0, 0, 0, 0], rtol=0, atol=1e-13)
 
 
+def test_all_hessian_errors_turn_with_the_image():
+    """On polynomials of degree 4 the operator is the exact Hessian of u + Laplacian(u)/12, for every entry."""
+    from whorl.operators import Hessian
+
+    y, x = torch.meshgrid(torch.arange(-6.0, 7.0).double(), torch.arange(-6.0, 7.0).double(), indexing="ij")
+    inner = Hessian()((x**3 * y + x * y**3 + x**4)[None, None])[0, 0, 0, :, 3:-3, 3:-3]
+    x, y = x[3:-3, 3:-3], y[3:-3, 3:-3]
+    # u + Laplacian/12 = u + xy + x²
+    mixed = 3 * x**2 + 3 * y**2 + 1
+    expected = torch.stack([6 * x * y + 12 * x**2 + 2, mixed, mixed, 6 * x * y])
+    assert torch.allclose(inner, expected, rtol=0, atol=1e-10)
+
+
 def test_hessian_is_exact_on_quadratics():
     from whorl.operators import Hessian
 
