@@ -133,7 +133,7 @@ def _deflated(data: bytes) -> bytes:
         from imagecodecs import deflate_encode
     except ModuleNotFoundError:
         return zlib.compress(data, 4)
-    packed: bytes = deflate_encode(data, 4)
+    packed = bytes(deflate_encode(data, 4))
     return packed
 
 

@@ -8,13 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from whorl.large.windows import Window
+from whorl.large.windows import Window, samples
 from whorl.models import Model
 from whorl.ordered import ordered_sum
 
 __all__ = ["typical_contrast"]
-
-SIDE, SAMPLES = 256, 4  # at most 4 x 4 windows of 256 x 256 pixels are looked at
 
 
 def typical_contrast(
@@ -36,21 +34,12 @@ def typical_contrast(
     """
     steering = model.operator if model.structure is None else model.structure
     found = []
-    for top, bottom in _spread(height):
-        for left, right in _spread(width):
-            u = torch.from_numpy(np.ascontiguousarray(read(Window(top, bottom, left, right))))[None]
-            with torch.no_grad():
-                v = steering(u.to(device))
-                s2 = model.activation._accumulate(ordered_sum(v.square().split(1, dim=3)))
-            found.append(s2[s2 > 0].sqrt().cpu().numpy())
+    for window in samples(height, width):
+        u = torch.from_numpy(np.ascontiguousarray(read(window)))[None]
+        with torch.no_grad():
+            v = steering(u.to(device))
+            s2 = model.activation._accumulate(ordered_sum(v.square().split(1, dim=3)))
+        found.append(s2[s2 > 0].sqrt().cpu().numpy())
     responses = np.concatenate(found)
     typical = float(np.median(responses)) if responses.size else 1.0
     return typical if math.isfinite(typical) and typical > 0 else 1.0
-
-
-def _spread(size: int) -> list[tuple[int, int]]:
-    """Up to four intervals of 256 pixels, evenly over the axis; one with all of it where it is short."""
-    if size <= SIDE * SAMPLES:
-        return [(0, size)]
-    starts = np.linspace(0, size - SIDE, SAMPLES).astype(int)
-    return [(int(start), int(start) + SIDE) for start in starts]

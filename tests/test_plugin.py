@@ -1,0 +1,62 @@
+"""The napari plugin: its manifest names what exists, and layers come out filtered."""
+
+import re
+from importlib import import_module
+from importlib.resources import files as package_files
+from types import SimpleNamespace
+from typing import get_args
+
+import dask.array as da
+import numpy as np
+import pytest
+
+import whorl
+from whorl import files, models, plugin
+from whorl.files.formats import SUFFIXES
+
+
+def layer(data, rgb=False):
+    return SimpleNamespace(data=data, rgb=rgb, name="cells", scale=(2.0, 2.0), translate=(0.0, 0.0))
+
+
+def test_manifest_names_what_exists():
+    manifest = (package_files("whorl") / "napari.yaml").read_text()
+    for module, function in re.findall(r'python_name: "([\w.]+):(\w+)"', manifest):
+        assert callable(getattr(import_module(module), function))
+    assert set(re.findall(r'"\*(\.\w+)"', manifest)) == set(SUFFIXES)
+    assert set(get_args(plugin.Name)) < set(models.names())
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_planes_and_colours(lazy):
+    data = np.random.default_rng(0).integers(0, 255, (2, 3, 40, 30), np.uint8)
+    given = da.from_array(data, chunks=(1, 1, 20, 20)) if lazy else data
+    result, how, kind = plugin.filter_layer(layer(given), "perona-malik", contrast=9.0, time=1.0)
+    assert (kind, how["scale"], isinstance(result, da.Array)) == ("image", (2.0, 2.0), lazy)
+    expected = whorl.diffuse(data[1, 2], "perona-malik", contrast=9.0, time=1.0)
+    assert np.array_equal(np.asarray(result)[1, 2], expected)
+
+
+def test_rgb_is_filtered_together_and_alpha_is_not():
+    data = np.random.default_rng(0).integers(0, 255, (40, 30, 4), np.uint8)
+    result, how, _ = plugin.filter_layer(layer(data, rgb=True), contrast=9.0, time=1.0)
+    expected = whorl.diffuse(data[..., :3], "weickert-brox", contrast=9.0, time=1.0, channel_axis=-1)
+    assert np.array_equal(result[..., :3], expected)
+    assert np.array_equal(result[..., 3], data[..., 3])
+    assert how["rgb"]
+
+
+def test_contrast_is_measured():
+    ramp = np.tile(5 * np.arange(40), (30, 1)).astype(np.uint8)
+    _, how, _ = plugin.filter_layer(layer(ramp), "perona-malik", time=1.0)
+    assert "contrast 5," in how["name"]
+
+
+def test_reader_takes_pictures_and_nothing_else(tmp_path):
+    made = np.random.default_rng(0).integers(0, 65535, (9, 8, 3)).astype(np.uint16)
+    files.write(tmp_path / "a.png", files.Picture(made, files.Layout(9, 8, 3, np.dtype("u2"), "rgb")))
+    (tmp_path / "b.png").write_text("text")
+    assert plugin.get_reader(str(tmp_path / "b.png")) is None
+    ((samples, how, kind),) = plugin.get_reader(str(tmp_path / "a.png"))(str(tmp_path / "a.png"))
+    assert np.array_equal(samples, made)
+    assert (how, kind) == ({"rgb": True}, "image")
