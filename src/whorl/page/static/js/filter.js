@@ -114,7 +114,9 @@ function laplacian(kernel, space, images, plan) {
 // Lysaker, Lundervold and Tai: the Hessian in place of the gradient.
 function hessian(kernel, space, images, plan) {
   const { H, W } = space, n = H * W;
-  const frames = [space.frame(), space.frame(), space.frame()], s2 = space.image(), out = space.image();
+  // The mixed entry reaches two pixels far, hence the broad frame.
+  const broad = space.plane((H + 4) * (W + 4)), frames = [space.frame(), broad, space.frame()];
+  const s2 = space.image(), out = space.image();
   const responses = images.map(() => [space.image(), space.image(), space.image()]);
   const alone = (plane) => { // an entry that is activated for itself
     kernel.fill(s2, n, 0);
@@ -124,8 +126,8 @@ function hessian(kernel, space, images, plan) {
   return () => {
     kernel.fill(s2, n, 0);
     images.forEach((u, c) => {
-      kernel.extend(frames[0], u, H, W);
-      kernel.hessian(...responses[c], frames[0], H, W);
+      kernel.extend_two(broad, u, H, W, 1);
+      kernel.hessian(...responses[c], broad, H, W);
       [1, 2, 1].forEach((weight, k) => kernel.add_square(s2, responses[c][k], n, weight));
     });
     if (plan.coupling === "isotropic") kernel.scalar(s2, n, plan.diffusivity, plan.contrast);
@@ -133,7 +135,8 @@ function hessian(kernel, space, images, plan) {
       responses[c].forEach((plane, k) => {
         if (plan.coupling === "uncoupled") alone(plane);
         kernel.multiply(plane, s2, n);
-        (k === 1 ? kernel.extend_odd : kernel.extend)(frames[k], plane, H, W);
+        if (k === 1) kernel.extend_two(broad, plane, H, W, -1);
+        else kernel.extend(frames[k], plane, H, W);
       });
       kernel.hessian_adjoint(out, ...frames, H, W);
       kernel.add(u, out, n, -plan.tau);
