@@ -29,13 +29,13 @@ def command(
     Drop a picture, choose a model, and turn it: the page shows that coupled filters turn with the picture and uncoupled
     ones do not. It is made of static files and computes in the browser; no picture leaves the machine.
     """
-    from whorl.page import copy_site, make_server
+    from whorl.page.server import HOST, copy_site, make_server
 
     if out is not None:
         typer.echo(f"Copied the page to {copy_site(out, force=force)}")
         return
     with make_server(port) as server:
-        address = f"http://{server.server_address[0]}:{server.server_port}/"
+        address = f"http://{HOST}:{server.server_port}/"
         typer.echo(f"whorl is at {address} (stop with Ctrl-C)")
         if browser:
             import webbrowser

@@ -5,7 +5,7 @@ import tempfile
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from whorl.errors import FileError
 
@@ -64,7 +64,7 @@ class _Handler(SimpleHTTPRequestHandler):
     """Files with the types browsers insist on, no listings, no log."""
 
     # The machine's own table may lack these or, on Windows, get them wrong; modules and kernel would not load.
-    extensions_map: ClassVar[dict[str, str]] = {
+    extensions_map: dict[str, str] = {  # noqa: RUF012 (an instance variable in the base class)
         ".html": "text/html; charset=utf-8",
         ".css": "text/css; charset=utf-8",
         ".js": "text/javascript; charset=utf-8",
