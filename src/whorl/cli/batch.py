@@ -64,7 +64,8 @@ class Batch:
                     force=self.force, advance=advance,
                 )  # fmt: skip
         except ValueError as error:
-            return record | {"error": " ".join(str(error).split())}
+            text = " ".join(str(error).split())
+            return record | {"error": text if str(source) in text or str(target) in text else f"{source}: {text}"}
         record |= {"seconds": round(time.perf_counter() - start, 3)} if advance else {}
         return record | {"pages": [_described(job, number, page) for number, page in enumerate(chosen)]}
 
@@ -74,10 +75,10 @@ class Batch:
         elif not self.quiet:
             page, more = record["pages"][0], len(record["pages"]) - 1
             size = f"{page['width']} x {page['height']} {page['colour']} {page['dtype']}"
-            what = ", ".join(f"{key} {_short(page[key])}" for key in page if key not in (*LAYOUT, "model"))
+            what = ", ".join(f"{key} {_short(page[key])}" for key in page if key not in LAYOUT)
             pages = f" and {more} more page{'s' if more > 1 else ''}" if more else ""
             took = "" if dry_run else f", {record['seconds']:.1f} s"
-            typer.echo(f"{record['input']} -> {record['output']}: {size}{pages}, {page['model']}, {what}{took}")
+            typer.echo(f"{record['input']} -> {record['output']}: {size}{pages}, {what}{took}")
 
 
 LAYOUT = ("width", "height", "channels", "colour", "dtype")
@@ -104,4 +105,6 @@ def _described(job: Job, number: int, chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -9,10 +10,11 @@ import torch
 from whorl import models
 from whorl.files import Page
 from whorl.files.windowed import colours_of
-from whorl.large import Stage, stages
+from whorl.large import Stage, network_stages, stages
 from whorl.large.contrast import typical_contrast
+from whorl.large.noise import noise_level
 
-__all__ = ["Diffusion", "Recipe"]
+__all__ = ["Denoising", "Diffusion", "Recipe"]
 
 
 class Recipe(ABC):
@@ -45,3 +47,28 @@ class Diffusion(Recipe):
     def _stages(self, contrast: float) -> Sequence[Stage]:
         model = models.build(self.name, contrast=contrast, **self.options).to(self.device)
         return stages(model, self.time)
+
+
+class Denoising(Recipe):
+    """A trained network; the noise is measured on the page where its level is not given."""
+
+    def __init__(self, name: str, noise: float | None, device: torch.device) -> None:
+        from whorl.networks import load_card
+
+        card = load_card(Path(name) if name.endswith(".json") else name)
+        self.name, self.noise, self.device = name, noise, device
+        self.trained_for = float(card.data["noise"])
+        self.network = card.build().to(device)
+        if noise is not None and not 0 < noise < float("inf"):
+            raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
+
+    def stages(self, page: Page) -> tuple[Sequence[Stage], dict[str, Any]]:
+        noise = self.noise
+        if noise is None:
+            noise = noise_level(colours_of(page), page.layout.height, page.layout.width)
+            if noise == 0:
+                raise ValueError(
+                    "no noise was found in the picture. Give its level with --noise, or use whorl filter to smooth it."
+                )
+        steps = network_stages(self.network, self.trained_for / noise)
+        return steps, {"network": self.name, "noise": noise, "estimated": self.noise is None}

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from whorl import validation
 from whorl.models import Model
 from whorl.schemes import check_step, equal_steps
 
-__all__ = ["Stage", "halo", "stages"]
+__all__ = ["Stage", "halo", "network_stages", "stages"]
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,43 @@ def stages(model: Model, time: float, tau: float | None = None, insist: bool = F
     return tuple(Stage(_Step(model, size), model.reach) for size in equal_steps(time, largest))
 
 
+def network_stages(network: nn.Module, factor: float = 1.0) -> tuple[Stage, ...]:
+    r"""The blocks of a trained network ``N``, on an image scaled by ``factor`` and scaled back: :math:`N(cu)/c`.
+
+    A network with a method ``step(u, k)`` and ``spec.steps`` is taken apart into its blocks, so that windows need the
+    halo of one block only; any other one is a single stage and must tell its ``reach``.
+    """
+    step = getattr(network, "step", None)
+    if step is None:
+        stages = [Stage(network, int(network.reach))]  # type: ignore[arg-type]
+    else:
+        count = int(network.spec.steps)  # type: ignore[union-attr, arg-type]
+        reach = int(network.reach) // count  # type: ignore[arg-type]
+        stages = [Stage(_Block(network, number), reach) for number in range(count)]
+    return (Stage(_Times(factor), 0), *stages, Stage(_Times(1 / factor), 0))
+
+
 def halo(steps: Sequence[Stage]) -> int:
     """How many pixels around a window the stages together look at."""
     return sum(stage.reach for stage in steps)
+
+
+@dataclass(frozen=True)
+class _Block:
+    network: nn.Module
+    number: int
+
+    def __call__(self, u: Tensor) -> Tensor:
+        result: Tensor = self.network.step(u, self.number)  # type: ignore[operator]
+        return result
+
+
+@dataclass(frozen=True)
+class _Times:
+    factor: float
+
+    def __call__(self, u: Tensor) -> Tensor:
+        return self.factor * u
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ class ModelCard:
 def available() -> tuple[str, ...]:
     """The names of the networks in the package."""
     folder = resources.files("whorl.networks") / "cards"
+    if not folder.is_dir():
+        return ()
     return tuple(sorted(entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json")))
 
 

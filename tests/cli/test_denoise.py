@@ -1,0 +1,92 @@
+"""``whorl denoise``: the network at its own noise level, whatever the picture's."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from files.samples import listing
+from whorl import files
+from whorl.networks import MultiscaleNetwork, NetworkSpec
+from whorl.networks.cards import ModelCard, Run
+
+SPEC = NetworkSpec("isotropic", steps=3, scales=3)
+
+
+@pytest.fixture
+def network():
+    return MultiscaleNetwork(SPEC, tau=0.3, contrast=40.0)
+
+
+@pytest.fixture
+def card(tmp_path, network):
+    path = tmp_path / "card.json"
+    ModelCard("small", SPEC, (Run(0, network.values()),), 0, data={"noise": 60.0}).write(path)
+    return path
+
+
+def save(path, image, dtype="u2"):
+    layout = files.Layout(*image.shape, 1, np.dtype(dtype), "grey")
+    files.write(path, files.Picture(layout.round(image[..., None]), layout))
+
+
+def scene(deviation, scale=1.0):
+    y, x = np.mgrid[:120, :150]
+    clean = 1000 + 150.0 * (np.hypot(x - 70, y - 60) < 40)
+    return scale * (clean + np.random.default_rng(0).normal(0, deviation, clean.shape))
+
+
+def test_picture_is_scaled_to_the_noise_trained_for(tmp_path, whorl_command, card, network):
+    save(tmp_path / "a.tif", scene(30.0))
+    words = ("denoise", "--json", "--network", card, "--noise", 30, tmp_path / "a.tif", tmp_path / "b.tif")
+    answer = whorl_command(*words)
+    assert answer.code == 0, answer.err
+    page = json.loads(answer.out)["files"][0]["pages"][0]
+    assert (page["noise"], page["estimated"]) == (30.0, False)
+    u = torch.from_numpy(files.read(tmp_path / "a.tif").samples[..., 0].astype(np.float32))[None, None]
+    with torch.no_grad():
+        result = 0.5 * network(2.0 * u)
+    assert np.array_equal(
+        files.read(tmp_path / "b.tif").samples[..., 0], np.rint(result[0, 0].numpy()).astype(np.uint16)
+    )
+
+
+def test_estimate_follows_the_scale_of_the_picture(tmp_path, whorl_command, card):
+    for name, scale in (("a.tif", 1.0), ("b.tif", 8.0)):
+        save(tmp_path / name, scene(30.0, scale))
+    answer = whorl_command(
+        "denoise", "-n", "--json", "--network", card, tmp_path / "a.tif", tmp_path / "b.tif", tmp_path / "o"
+    )
+    one, other = (record["pages"][0] for record in json.loads(answer.out)["files"])
+    assert one["noise"] == pytest.approx(30, rel=0.05)
+    # details of rounded values are multiples of 1/2, which the median of 20 resolves to 2.5 %
+    assert other["noise"] == pytest.approx(8 * one["noise"], rel=0.025)
+    assert one["estimated"]
+
+
+def test_windows_give_the_same_file(tmp_path, whorl_command, card):
+    save(tmp_path / "a.tif", np.tile(scene(30.0), (3, 4)))
+    for name, tile in (("whole.tif", "auto"), ("tiles.tif", 256)):
+        words = ("denoise", "-q", "--network", card, "--tile", tile, tmp_path / "a.tif", tmp_path / name)
+        assert whorl_command(*words).code == 0
+    assert np.array_equal(files.read(tmp_path / "whole.tif").samples, files.read(tmp_path / "tiles.tif").samples)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--noise", -3), "positive standard deviation"),
+        (("--noise", "nan"), "positive standard deviation"),
+        ((), "no noise was found"),
+        (("--network", "no-such"), "no-such"),
+        (("--network", "missing.json"), "missing.json"),
+    ],
+)
+def test_wrong_requests_are_one_line(tmp_path, whorl_command, card, words, says):
+    save(tmp_path / "flat.png", np.full((40, 40), 7.0))
+    before = listing(tmp_path)
+    answer = whorl_command("denoise", "--network", card, *words, tmp_path / "flat.png", tmp_path / "b.png")
+    assert (answer.code, answer.err.count("\n")) == (2, 1), answer
+    assert says in answer.err
+    assert listing(tmp_path) == before
