@@ -1,12 +1,13 @@
 """``whorl models``: what there is to choose from."""
 
 import json
+from typing import Annotated
 
 import typer
 
 from whorl.cli.options import AsJson
 
-EXAMPLES = ("whorl models", "whorl models --json")
+EXAMPLES = ("whorl models", "whorl models eed gerig", "whorl models --json")
 
 USES = {
     "perona-malik": "Smooths inside regions, keeps edges, leaves noise on strong edges. Channels one by one.",
@@ -22,25 +23,33 @@ USES = {
 }
 
 
-def command(as_json: AsJson = False) -> None:
-    """List the models by name: what they are good for, which options they take, and where they come from.
+def command(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these models.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the models: the columns of the paper's table, and what each model is good for."""
+    from whorl.models.catalogue import ROWS, row
 
-    The JSON form holds the columns of the paper's table as well: energy, equation, scheme, activation and reference.
-    """
-    from whorl.models.catalogue import ROWS
-
+    rows = [row(name) for name in names] if names else list(ROWS)
     if as_json:
-        rows = [row.as_dict() | {"use": USES[row.name]} for row in ROWS]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        typer.echo(
+            json.dumps([entry.as_dict() | {"use": USES[entry.name]} for entry in rows], indent=2, ensure_ascii=False)
+        )
         return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, style="dim")
     table.add_column()
-    for row in ROWS:
-        options = f"; options {', '.join(row.options)}" if row.options else ""
-        table.add_row(row.name, Text.assemble(USES[row.name], (f"\n{row.reference}{options}", "dim")))
+    for entry in rows:
+        table.add_row(Text(entry.name, style="bold not dim"), Text(USES[entry.name], style="bold"))
+        table.add_row("  energy", entry.energy)
+        table.add_row("  equation", entry.pde)
+        table.add_row("  scheme", entry.scheme)
+        table.add_row("  activation", entry.activation)
+        table.add_row("  reference", entry.reference)
+        table.add_row("  options", ", ".join(entry.options) or "none of its own", end_section=True)
+        table.add_row("", "")
     Console().print(table)
