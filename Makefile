@@ -43,5 +43,13 @@ bench: $(VENV)/.bench
 	$(BIN)/python -W ignore -m benchmarks --again --out $(RESULTS)
 	$(BIN)/python -m benchmarks.targets --results $(RESULTS)
 
+$(VENV)/.docs: $(VENV)/.core
+	$(PIP) -e '.[docs]'
+	touch $@
+
+# Warnings are errors; the gallery's scripts are run. Open docs/_build/html/index.html.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
 clean:
-	rm -rf $(VENV) build dist reproduction
+	rm -rf $(VENV) build dist reproduction docs/_build docs/gallery

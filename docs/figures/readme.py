@@ -123,7 +123,7 @@ def _colour_bar(figure: plt.Figure, box) -> None:
 
 def _palette() -> Image.Image:
     """The colours the figure is made of: greys, the colour scale, and inks blended with white."""
-    greys = [3 * (round(255 * k / 127),) for k in reversed(range(128))]  # white first: it must stay white
+    greys = [3 * (round(255 * k / 127),) for k in range(128) if k != 126]  # 253 would stand in for white
     scale = [to_rgb(matplotlib.colormaps["RdBu_r"](k / 100)) for k in range(101)]
     inks = [[1 - k / 8 * (1 - c) for c in to_rgb(ink)] for ink in (INK, COUPLED, UNCOUPLED) for k in range(1, 9)]
     palette = Image.new("P", (1, 1))

@@ -1,0 +1,105 @@
+"""Sphinx configuration. Build with ``make docs``; ``-D plot_gallery=0`` leaves the gallery's scripts unexecuted."""
+
+import re
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "src"))
+
+import whorl
+
+project = "whorl"
+author = "the authors of whorl"
+copyright = author
+version = release = whorl.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx-mathjax-offline",  # formulas without a network
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
+]
+
+# Pages of the API stand for packages; a package that is not there has no page.
+_PAGES = [path.stem for path in (HERE / "api").glob("*.rst") if path.stem not in ("index", "synthetic", "whorl")]
+exclude_patterns = ["_build", "examples", "figures", "gallery/*.ipynb", "gallery/**/*.md5"]
+exclude_patterns += [f"api/{name}.rst" for name in _PAGES if find_spec(f"whorl.{name}") is None]
+if not (HERE / "benchmarks").is_dir():
+    exclude_patterns.append("benchmarks.rst")
+suppress_warnings = ["config.cache"]
+
+language = "en_GB"
+nitpicky = True
+nitpick_ignore_regex = [
+    # Names of other libraries are printed, not linked: the build needs no network.
+    (r"py:.*", r"(?!whorl\.).*"),
+    # So are whorl's own inner modules and constants; public names are whorl.<concept>.<Name>.
+    (r"py:.*", r"whorl\.\w+\.\w+\..*"),
+    (r"py:data", r".*"),
+]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True, "imported-members": True, "show-inheritance": False}
+napoleon_google_docstring = False
+napoleon_numpy_docstring = True
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+napoleon_custom_sections = ["Guarantees"]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "whorl"
+html_static_path = ["_static"]
+html_css_files = ["whorl.css"]
+html_favicon = "_static/whorl.svg"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "whorl", "image_light": "_static/whorl.svg", "image_dark": "_static/whorl.svg"},
+    "header_links_before_dropdown": 6,
+    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": True,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "notation": [], "choosing": [], "principles": []}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/\d\d_.*\.py",
+    "ignore_pattern": r"__init__\.py",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "min_reported_time": 1,
+    "abort_on_example_error": True,
+    "matplotlib_animations": False,
+    "reset_modules": ("matplotlib",),
+    "image_scrapers": ("matplotlib",),
+    "doc_module": ("whorl",),
+    "thumbnail_size": (360, 260),
+    "plot_gallery": True,
+}
+
+
+def _drop_missing_pages(app, docname, source) -> None:
+    """Take pages that are not there out of the two tables of contents: optional parts have pages of their own."""
+    if docname in ("index", "api/index"):
+        folder = docname.removesuffix("index")
+        entries = re.findall(r"^   ([\w/-]+)$", source[0], flags=re.MULTILINE)
+        for entry in entries:
+            if folder + entry not in app.env.found_docs:
+                source[0] = re.sub(rf"^   {entry}\n", "", source[0], flags=re.MULTILINE)
+
+
+def setup(app) -> None:
+    app.connect("source-read", _drop_missing_pages)

@@ -1,0 +1,76 @@
+"""The pages: their code runs, their links lead somewhere, their tables agree with the models."""
+
+import importlib
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import whorl
+from whorl.models import build, names
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.rst") if not {"_build", "gallery"} & set(path.relative_to(DOCS).parts))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_pictures_and_pages_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"^ *\.\. (?:image|figure):: (\S+)$|^ *:file: (\S+)$", text, flags=re.MULTILINE):
+        name = "".join(target)
+        folder = DOCS if name.startswith("/") else page.parent
+        assert (folder / name.lstrip("/")).is_file() or name.startswith("benchmarks/")
+    for target in re.findall(r":doc:`(?:[^`<]*<)?([^`>]+)>?`", text):
+        folder = DOCS if target.startswith("/") else page.parent
+        made = "gallery/" in target  # written by the build
+        assert made or (folder / f"{target.lstrip('/')}.rst").is_file()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_names_in_roles_are_public(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r":(?:func|class|mod|data|exc):`~?(whorl[\w.]*)`", text):
+        parts = name.split(".")
+        if len(parts) == 2:
+            assert hasattr(whorl, parts[1])
+        elif len(parts) > 2:
+            module = importlib.import_module(".".join(parts[:-1]))
+            assert parts[-1] in module.__all__
+
+
+def test_code_of_the_extending_page_runs() -> None:
+    text = (DOCS / "extending.rst").read_text(encoding="utf-8")
+    blocks = re.findall(r"\.\. code-block:: python\n\n((?:   .*\n|\n)+)", text)
+    assert len(blocks) >= 5
+    namespace: dict[str, object] = {}
+    for block in blocks:
+        code = "\n".join(line[3:] for line in block.splitlines())
+        exec(compile(code, "extending.rst", "exec"), namespace)
+
+
+def test_every_model_stands_in_the_choosing_table() -> None:
+    text = (DOCS / "choosing.rst").read_text(encoding="utf-8")
+    rows = re.findall(r"^   \* - ``([\w-]+)``$", text, flags=re.MULTILINE)
+    assert sorted(rows) == sorted(names())
+
+
+def test_reach_table_agrees_with_the_models() -> None:
+    text = (DOCS / "large-images.rst").read_text(encoding="utf-8")
+    rows = re.findall(r"^   \* - (``.*)\n     - (\d+)\n     - (\d+)$", text, flags=re.MULTILINE)
+    told = {name: (int(one), int(ten)) for first, one, ten in rows for name in re.findall(r"``([\w-]+)``", first)}
+    assert sorted(told) == sorted(names())
+    for name, (one, ten) in told.items():
+        assert build(name, contrast=9.0).reach == one
+        assert ten == 10 * one
+
+
+def test_block_diagrams_are_those_of_their_script() -> None:
+    script = runpy.run_path(str(DOCS / "figures" / "blocks.py"))
+    for drawing in (script["single"](), script["several"]("multichannel"), script["several"]("multiscale")):
+        committed = (DOCS / "images" / f"block-{drawing.name}.svg").read_text(encoding="utf-8")
+        assert drawing.svg() == committed
+
+
+def test_readme_figure_is_small() -> None:
+    assert 20_000 < (DOCS / "images" / "readme.png").stat().st_size < 300_000
