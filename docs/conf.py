@@ -43,7 +43,8 @@ nitpick_ignore_regex = [
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_default_options = {"members": True, "imported-members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True, "imported-members": True}
+autodoc_inherit_docstrings = False  # a method says what it does where it is declared, in the base class
 napoleon_google_docstring = False
 napoleon_numpy_docstring = True
 napoleon_use_rtype = False
@@ -69,7 +70,8 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "notation": [], "choosing": [], "principles": []}
+# Only the gallery and the API have pages below them.
+html_sidebars = {path.stem: [] for path in HERE.glob("*.rst")}
 
 sphinx_gallery_conf = {
     "examples_dirs": "examples",

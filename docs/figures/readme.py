@@ -13,6 +13,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
@@ -121,19 +122,22 @@ def _colour_bar(figure: plt.Figure, box) -> None:
         spine.set_visible(False)
 
 
-def _palette() -> Image.Image:
-    """The colours the figure is made of: greys, the colour scale, and inks blended with white."""
-    greys = [3 * (round(255 * k / 127),) for k in range(128) if k != 126]  # 253 would stand in for white
+def _indexed(image: Image.Image) -> Image.Image:
+    """The image in the colours the figure is made of: greys, the colour scale, and inks blended with white."""
+    greys = [3 * (k / 79,) for k in range(80)]
     scale = [to_rgb(matplotlib.colormaps["RdBu_r"](k / 100)) for k in range(101)]
     inks = [[1 - k / 8 * (1 - c) for c in to_rgb(ink)] for ink in (INK, COUPLED, UNCOUPLED) for k in range(1, 9)]
-    palette = Image.new("P", (1, 1))
-    palette.putpalette([*sum(greys, ()), *(round(255 * c) for colour in (*scale, *inks) for c in colour)])
-    return palette
+    palette = np.rint(255 * np.array([*greys, *scale, *inks])).astype(np.int64)
+    colours, index = np.unique(np.asarray(image).reshape(-1, 3), axis=0, return_inverse=True)
+    nearest = [np.square(palette - colour).sum(-1).argmin() for colour in colours.astype(np.int64)]
+    result = Image.fromarray(np.array(nearest, np.uint8)[index].reshape(image.height, image.width), "P")
+    result.putpalette(palette.astype(np.uint8).tobytes())
+    return result
 
 
 if __name__ == "__main__":
     buffer = BytesIO()
     draw().savefig(buffer, dpi=120)
     TARGET.parent.mkdir(exist_ok=True)
-    Image.open(buffer).convert("RGB").quantize(palette=_palette(), dither=Image.Dither.NONE).save(TARGET, optimize=True)
+    _indexed(Image.open(buffer).convert("RGB")).save(TARGET, optimize=True)
     print(f"{TARGET}: {TARGET.stat().st_size / 1000:.0f} kB")
