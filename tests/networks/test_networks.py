@@ -7,7 +7,17 @@ import torch
 
 from whorl.errors import FileError
 from whorl.models import count_parameters
-from whorl.networks import NAMED, ModelCard, MultiscaleNetwork, NetworkSpec, load, load_card, named
+from whorl.networks import (
+    NAMED,
+    DiffusionNetwork,
+    ModelCard,
+    MultiscaleNetwork,
+    NetworkSpec,
+    build_network,
+    load,
+    load_card,
+    named,
+)
 from whorl.networks.cards import Run
 from whorl.operators import CellGradient, Smoothing, sample_scales
 
@@ -19,17 +29,20 @@ SPECS = {
     "centred": NetworkSpec(centred=True, **SMALL),
     "own steps": NetworkSpec(own_steps=True, **SMALL),
     "own structure": NetworkSpec(own_structure=True, **SMALL),
+    "scheduled": NetworkSpec(scheduled=True, **SMALL),
+    "scheduled weickert": NetworkSpec("isotropic", scheduled=True, diffusivity="weickert", **SMALL),
     "one scale": NetworkSpec("isotropic", sigma=0.7, steps=2),
 }
 
 
-def shaken(spec: NetworkSpec) -> MultiscaleNetwork:
+def shaken(spec: NetworkSpec) -> DiffusionNetwork:
     """A network with unequal parameters."""
-    network = MultiscaleNetwork(spec, tau=0.08, contrast=40.0)
+    network = build_network(spec)
     draw = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for p in network.parameters():
-            p.add_(0.3 * torch.randn(p.shape, dtype=p.dtype, generator=draw))
+            if p.requires_grad:
+                p.add_(0.3 * torch.randn(p.shape, dtype=p.dtype, generator=draw))
     return network
 
 
@@ -90,7 +103,7 @@ def test_guarantees(spec):
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
 def test_values_rebuild_the_network(spec):
     network, u = shaken(spec), picture()
-    again = MultiscaleNetwork(spec).set_values(json.loads(json.dumps(network.values())))
+    again = build_network(spec).set_values(json.loads(json.dumps(network.values())))
     # tau and contrast are kept as such and trained as logarithms: one rounding
     assert torch.allclose(again(u), network(u), rtol=0, atol=1e-10)
 
@@ -138,6 +151,8 @@ def test_doubling_weights_and_contrast_changes_nothing():
         lambda: NetworkSpec(alpha=0.6),
         lambda: NetworkSpec(steps=0),
         lambda: NetworkSpec(sigma=-1.0),
+        lambda: NetworkSpec(diffusivity="linear"),
+        lambda: NetworkSpec(scheduled=True, centred=True),
         lambda: NetworkSpec.from_dict({"depth": 3}),
         lambda: named("resnet"),
         lambda: load("resnet"),

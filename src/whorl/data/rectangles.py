@@ -114,7 +114,11 @@ class RectangleSet:
 
     def noisy(self, clean: torch.Tensor) -> torch.Tensor:
         """Add this set's noise, not clipped: image ``i`` always gets noise ``i``."""
-        return clean + gaussian_noise(self.count, (1, self.size, self.size), self.noise, self.split, self.seed)
+        return clean + self.noise_only()
+
+    def noise_only(self) -> torch.Tensor:
+        """The noise of all images, ``(n, 1, y, x)``: the same for every angle."""
+        return gaussian_noise(self.count, (1, self.size, self.size), self.noise, self.split, self.seed)
 
     def pairs(self, angle: float) -> tuple[torch.Tensor, torch.Tensor]:
         """Clean and noisy pictures at one angle, each ``(n, 1, y, x)``."""

@@ -86,13 +86,19 @@ class TestScenes:
         self.rectangles, self.angles = rectangles, tuple(angles)
         self.device = torch.device(device)
         self._clean: dict[int, Tensor] = {}
+        self._noise: Tensor | None = None
+
+    def give(self, angle: int, clean: Tensor) -> None:
+        """Take over pictures drawn elsewhere."""
+        self._clean[angle] = clean.to(self.device)
 
     def pairs(self, angle: int) -> tuple[Tensor, Tensor]:
         """Clean and noisy pictures at an angle, drawn when first asked for."""
         if angle not in self._clean:
-            self._clean[angle] = self.rectangles.clean(angle)
-        clean = self._clean[angle]
-        return clean.to(self.device), self.rectangles.noisy(clean).to(self.device)
+            self.give(angle, self.rectangles.clean(angle))
+        if self._noise is None:
+            self._noise = self.rectangles.noise_only().to(self.device)
+        return self._clean[angle], self._clean[angle] + self._noise
 
 
 def evaluate(

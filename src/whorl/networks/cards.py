@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from whorl.errors import FileError
-from whorl.networks.multiscale import MultiscaleNetwork
+from whorl.networks.base import DiffusionNetwork
+from whorl.networks.build import build_network
 from whorl.networks.spec import NetworkSpec
 from whorl.training.checkpoint import versions, write_atomically
 
@@ -55,9 +56,9 @@ class ModelCard:
                 return run
         raise ValueError(f"{self.name}: no run with seed {wanted}; there are {self.seeds}.")
 
-    def build(self, seed: int | None = None) -> MultiscaleNetwork:
+    def build(self, seed: int | None = None) -> DiffusionNetwork:
         """The trained network, ready to use."""
-        return MultiscaleNetwork(self.network).set_values(self.run(seed).values).eval()
+        return build_network(self.network).set_values(self.run(seed).values).eval()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -129,7 +130,7 @@ def load_card(source: str | Path) -> ModelCard:
     return card
 
 
-def load(name: str | Path, seed: int | None = None) -> MultiscaleNetwork:
+def load(name: str | Path, seed: int | None = None) -> DiffusionNetwork:
     """A trained network by name (or by the path of its card), offline.
 
     Grey values run from 0 to 255; the networks of the paper's experiment were trained for noise of standard deviation

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from whorl.data import RectangleSet
+from whorl.networks.base import DiffusionNetwork
+from whorl.networks.build import build_network
 from whorl.networks.cards import ModelCard, Run
-from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.spec import NetworkSpec
 from whorl.training import History, TensorPairs, TrainingConfig, train
 from whorl.training.distributed import Team
@@ -55,11 +56,14 @@ class Recipe:
         checkpoint: Path | None = None,
         pairs: TensorPairs | None = None,
         team: Team | None = None,
+        fused: bool = False,
         capture: bool = False,
         progress: Progress | None = None,
-    ) -> tuple[MultiscaleNetwork, History]:
+    ) -> tuple[DiffusionNetwork, History]:
         """Train from the starting values, or go on from the checkpoint."""
-        network = MultiscaleNetwork(self.network).to(device)
+        network = build_network(self.network).to(device)
+        if fused:
+            network.fused()
         history = train(
             network,
             self.pairs(device) if pairs is None else pairs,
@@ -72,7 +76,7 @@ class Recipe:
         )
         return network, history
 
-    def card(self, name: str, runs: dict[int, tuple[MultiscaleNetwork, History]], about: str = "") -> ModelCard:
+    def card(self, name: str, runs: dict[int, tuple[DiffusionNetwork, History]], about: str = "") -> ModelCard:
         """The model card of runs with several seeds; the chosen one has the median loss."""
         order = sorted(runs, key=lambda seed: runs[seed][1].last.loss)
         return ModelCard(

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 __all__ = ["NAMED", "Coupling", "NetworkSpec", "named"]
 
 Coupling = Literal["uncoupled", "isotropic", "anisotropic"]
+Kind = Literal["exponential", "rational", "charbonnier", "weickert"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class NetworkSpec:
         Give each block a step size and a contrast of its own; otherwise all share one of each.
     own_structure : bool
         Give the structure measure scale weights of its own; otherwise those of the flux serve for both.
+    scheduled : bool
+        Let the weights change smoothly over scales and steps: a :class:`~whorl.networks.ScheduledNetwork`.
+    diffusivity : str
+        ``"exponential"``, ``"rational"``, ``"charbonnier"`` or ``"weickert"``.
 
     >>> NetworkSpec("isotropic", gamma=1.0)
     Traceback (most recent call last):
@@ -51,10 +56,16 @@ class NetworkSpec:
     centred: bool = False
     own_steps: bool = False
     own_structure: bool = False
+    scheduled: bool = False
+    diffusivity: Kind = "exponential"
 
     def __post_init__(self) -> None:
         if self.coupling not in get_args(Coupling):
             raise ValueError(f"NetworkSpec(coupling={self.coupling!r}): choose one of {get_args(Coupling)}.")
+        if self.diffusivity not in get_args(Kind):
+            raise ValueError(f"NetworkSpec(diffusivity={self.diffusivity!r}): choose one of {get_args(Kind)}.")
+        if self.scheduled and (self.centred or self.own_steps or self.own_structure or self.sigma):
+            raise ValueError("NetworkSpec(scheduled=True): has steps and structure of its own; leave the others out.")
         for name, low, high in (("alpha", 0.0, 0.5), ("gamma", 0.0, 1.0)):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"NetworkSpec({name}={getattr(self, name)}): must lie in [{low}, {high}].")

@@ -1,0 +1,95 @@
+"""What the study trains: every trial by name, in the order of importance."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from whorl.data import RectangleSet
+from whorl.networks.recipe import Recipe
+from whorl.networks.spec import NAMED, NetworkSpec
+from whorl.training import TrainingConfig
+
+PAPER = TrainingConfig(checkpoint_seconds=1e9)
+CONVERGED = TrainingConfig(rate=0.03, schedule="cosine", checkpoint_seconds=1e9)
+NEWTON = TrainingConfig(
+    optimiser="gauss-newton", derivatives="differences", images=0, batch=50, epochs=60, checkpoint_seconds=1e9
+)
+LONG = replace(CONVERGED, epochs=400)
+
+CANDIDATES = {
+    "scheduled": NetworkSpec(scheduled=True),
+    "scheduled alpha 0.45": NetworkSpec(scheduled=True, alpha=0.45),
+    "scheduled alpha 0.35": NetworkSpec(scheduled=True, alpha=0.35),
+    "scheduled alpha 0.25": NetworkSpec(scheduled=True, alpha=0.25),
+    "scheduled gamma 0.5": NetworkSpec(scheduled=True, gamma=0.5),
+    "scheduled gamma 1": NetworkSpec(scheduled=True, gamma=1.0),
+    "scheduled alpha 0.25 gamma 1": NetworkSpec(scheduled=True, alpha=0.25, gamma=1.0),
+    "scheduled isotropic": NetworkSpec("isotropic", scheduled=True),
+    "scheduled rational": NetworkSpec(scheduled=True, diffusivity="rational"),
+    "scheduled charbonnier": NetworkSpec(scheduled=True, diffusivity="charbonnier"),
+    "scheduled weickert": NetworkSpec(scheduled=True, diffusivity="weickert"),
+    "own steps": NetworkSpec(own_steps=True),
+    "own structure": NetworkSpec(own_structure=True),
+    "own steps and structure, 5 scales": NetworkSpec(own_steps=True, own_structure=True, scales=5),
+}
+
+READINGS = ("uncoupled-0.41", "isotropic-0.41", "anisotropic-0.41", "anisotropic-0.5")
+SINGLE = (0.1, 0.56, 1.0, 1.78, 3.16)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training run and the test pictures it is measured on beside the usual ones."""
+
+    group: str
+    name: str
+    recipe: Recipe
+    seed: int = 0
+    errors: bool = False  # keep every image's error, not only the figures
+
+    @property
+    def key(self) -> str:
+        """Unique name."""
+        return f"{self.group}/{self.name}/{self.seed}"
+
+
+def _trial(group: str, name: str, recipe: Recipe, seed: int = 0, **more: bool) -> Trial:
+    return Trial(group, name, recipe.with_seed(seed), seed, **more)
+
+
+def trials() -> Iterator[Trial]:
+    """All trials of the study; a run that is cut short has done the most important ones."""
+    for seed in range(5):
+        for name, spec in NAMED.items():
+            yield _trial("paper", name, Recipe(spec, training=PAPER), seed, errors=True)
+    for name, spec in CANDIDATES.items():
+        yield _trial("better", name, Recipe(spec, training=LONG))
+    for seed in range(3):
+        for name, spec in NAMED.items():
+            yield _trial("converged", name, Recipe(spec, training=CONVERGED), seed)
+    for name, spec in NAMED.items():
+        yield _trial("gauss-newton", name, Recipe(spec, training=NEWTON))
+    for name in READINGS:
+        yield from _readings(name, NAMED[name])
+    for alpha in (0.0, 0.1, 1 / 6, 0.25, 0.3, 0.35, 0.45, 0.48):
+        for coupling in ("isotropic", "anisotropic"):
+            spec = NetworkSpec(coupling, round(alpha, 4))
+            yield _trial("front", f"{coupling} alpha {alpha:.3f} gamma 0", Recipe(spec, training=PAPER))
+    for alpha in (0.0, 0.25, 0.41):
+        for gamma in (0.25, 0.5, 1.0):
+            recipe = Recipe(NetworkSpec(alpha=alpha, gamma=gamma), training=PAPER)
+            yield _trial("front", f"anisotropic alpha {alpha:.3f} gamma {gamma:g}", recipe)
+    for coupling in ("isotropic", "anisotropic"):
+        for sigma in SINGLE:
+            recipe = Recipe(NetworkSpec(coupling, sigma=sigma), training=CONVERGED)
+            yield _trial("single scale", f"{coupling} sigma {sigma:g}", recipe)
+
+
+def _readings(name: str, spec: NetworkSpec) -> Iterator[Trial]:
+    base = Recipe(spec, training=PAPER)
+    for edges in ("4x4", "hard"):
+        yield _trial(f"edges {edges}", name, replace(base, data=RectangleSet(100, "train", edges=edges)))
+    yield _trial("rectangles turned", name, replace(base, data=RectangleSet(100, "train", turning="rectangles")))
+    yield _trial("omega inside", name, replace(base, network=replace(spec, omega_inside=True)))
+    for batch in (4, 20, 100):
+        yield _trial(f"batch {batch}", name, replace(base, training=replace(PAPER, batch=batch)))
+    yield _trial("1000 epochs", name, replace(base, training=replace(PAPER, epochs=1000)))

@@ -1,0 +1,81 @@
+"""Multiscale diffusion whose scales change from step to step, by a smooth schedule of few numbers."""
+
+import torch
+from torch import Tensor, nn
+
+from whorl.networks.base import DiffusionNetwork, activation, scale_stack
+from whorl.networks.spec import NetworkSpec
+from whorl.types import Image
+
+__all__ = ["ScheduledNetwork"]
+
+
+class ScheduledNetwork(DiffusionNetwork):
+    r"""Explicit steps with weights that depend smoothly on scale and step, separately for flux and structure.
+
+    .. math:: u^{k+1} = u^k - \sum_\ell c_{k\ell}\, \nabla_{\sigma_\ell}^\top D_k \nabla_{\sigma_\ell} u^k, \qquad
+              D_k = g\Big(\sum_\ell w_{k\ell}\, \nabla_{\sigma_\ell} u^k\, (\nabla_{\sigma_\ell} u^k)^\top\Big)
+
+    .. math:: \ln \frac{c_{k\ell}}{\omega_\ell} = a_k + A_1 s_\ell + A_2 s_\ell^2 + A_3 x_k s_\ell + A_4 x_k s_\ell^2,
+              \qquad \ln w_{k\ell} = b_k + B_1 s_\ell + B_2 s_\ell^2 + B_3 x_k s_\ell + B_4 x_k s_\ell^2
+
+    with step :math:`x_k` and scale :math:`s_\ell \sim \ln \sigma_\ell` both running from -1 to 1, and :math:`g` of
+    contrast 1. Early steps can look for structure on coarse scales, where the noise is averaged out, and late ones on
+    fine scales. Ten steps have :math:`2 \cdot (10 + 4) = 28` parameters. All weights are positive.
+
+    Guarantees: as for :class:`~whorl.networks.MultiscaleNetwork`.
+
+    >>> network = ScheduledNetwork(NetworkSpec(scheduled=True))
+    >>> sum(p.numel() for p in network.parameters() if p.requires_grad)
+    28
+    """
+
+    def __init__(self, spec: NetworkSpec, *, tau: float = 0.05, contrast: float = 60.0) -> None:
+        super().__init__(spec)
+        self.operator = scale_stack(spec, spec.alpha, 1.0, trainable=False)
+        self.activation = activation(spec, self.operator.sampling.omega, 1.0, trainable=False)
+        start = {"dtype": torch.float64}
+        self.flux = nn.Parameter(torch.full((spec.steps,), tau, **start).log())
+        self.measure = nn.Parameter(-2 * torch.full((spec.steps,), contrast, **start).log())
+        self.flux_slopes = nn.Parameter(torch.zeros(4, **start))
+        self.measure_slopes = nn.Parameter(torch.zeros(4, **start))
+        x, s = (
+            torch.linspace(-1, 1, spec.steps, **start),
+            torch.linspace(-1, 1, len(self.operator.sampling.sigma), **start),
+        )
+        x, s = x[:, None], s[None, :]
+        self.register_buffer("terms", torch.stack([(s + 0 * x), s**2 + 0 * x, x * s, x * s**2], -1), persistent=False)
+
+    def weights(self) -> tuple[Tensor, Tensor]:
+        """Weights of the scales in flux and structure measure at every step, each ``(k, L)``."""
+        terms, omega = self.get_buffer("terms"), self.operator.get_buffer("omega")
+        flux = omega * torch.exp(self.flux[:, None] + terms @ self.flux_slopes)
+        measure = torch.exp(self.measure[:, None] + terms @ self.measure_slopes)
+        return flux, measure
+
+    def plain(self, u: Image) -> Image:
+        """One step after the other."""
+        K, phi = self.operator, self.activation
+        omega = K.get_buffer("omega")
+        for c, w in zip(*(weights.unbind() for weights in self.weights()), strict=True):
+            v = K(u)
+            shape = (1, 1, -1, 1, 1, 1)
+            flux = phi(v, w.sqrt().view(shape).to(u.dtype) * v)
+            u = u - K.adjoint((c / omega).view(shape).to(u.dtype) * flux)
+        return u
+
+    def coefficients(self, unit: float) -> Tensor:
+        """The numbers of every step, for the fused kernels."""
+        flux, measure = self.weights()
+        ones = torch.full_like(flux[:, :1], unit)
+        inner = measure * self.operator.get_buffer("omega") if self.spec.omega_inside else measure
+        return torch.cat([ones, ones, flux, inner], dim=1)
+
+    def trained(self) -> dict[str, list[Tensor]]:
+        """Levels per step (as factors) and slopes of both schedules."""
+        return {
+            "log_flux": [self.flux],
+            "flux_slopes": [self.flux_slopes],
+            "log_measure": [self.measure],
+            "measure_slopes": [self.measure_slopes],
+        }
