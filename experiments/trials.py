@@ -27,6 +27,8 @@ CANDIDATES = {
     "scheduled rational": NetworkSpec(scheduled=True, diffusivity="rational"),
     "scheduled charbonnier": NetworkSpec(scheduled=True, diffusivity="charbonnier"),
     "scheduled weickert": NetworkSpec(scheduled=True, diffusivity="weickert"),
+    "scheduled degree 3": NetworkSpec(scheduled=True, degree=3),
+    "scheduled degree 3, 16 steps": NetworkSpec(scheduled=True, degree=3, steps=16),
     "own steps": NetworkSpec(own_steps=True),
     "own structure": NetworkSpec(own_structure=True),
     "own steps and structure, 5 scales": NetworkSpec(own_steps=True, own_structure=True, scales=5),

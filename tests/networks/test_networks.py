@@ -30,6 +30,7 @@ SPECS = {
     "own steps": NetworkSpec(own_steps=True, **SMALL),
     "own structure": NetworkSpec(own_structure=True, **SMALL),
     "scheduled": NetworkSpec(scheduled=True, **SMALL),
+    "scheduled levels": NetworkSpec(scheduled=True, degree=2, steps=3, scales=3),
     "scheduled weickert": NetworkSpec("isotropic", scheduled=True, diffusivity="weickert", **SMALL),
     "one scale": NetworkSpec("isotropic", sigma=0.7, steps=2),
 }
@@ -136,6 +137,13 @@ def test_own_steps_and_own_structure_contain_the_shared_ones():
     assert torch.equal(structure(u), base(u))
 
 
+def test_schedules_start_as_the_papers_network_does():
+    u = picture()
+    for degree in (0, 2):
+        scheduled = build_network(NetworkSpec(scheduled=True, degree=degree, **SMALL))
+        assert torch.allclose(scheduled(u), MultiscaleNetwork(NetworkSpec(**SMALL))(u), rtol=0, atol=1e-10)
+
+
 def test_doubling_weights_and_contrast_changes_nothing():
     # (beta, lambda, tau) -> (c beta, c lambda, tau / c²): nine of the ten parameters are effective
     u, base = picture(), shaken(NetworkSpec(**SMALL))
@@ -153,6 +161,7 @@ def test_doubling_weights_and_contrast_changes_nothing():
         lambda: NetworkSpec(sigma=-1.0),
         lambda: NetworkSpec(diffusivity="linear"),
         lambda: NetworkSpec(scheduled=True, centred=True),
+        lambda: NetworkSpec(degree=2),
         lambda: NetworkSpec.from_dict({"depth": 3}),
         lambda: named("resnet"),
         lambda: load("resnet"),

@@ -40,7 +40,7 @@ class FusedChain:
 
     def __call__(self, u: Tensor, coefficients: Tensor) -> Tensor:
         """The image after ``len(coefficients)`` steps: ``(n, 1, y, x), (k, 2 + 2 L) -> (n, 1, y, x)``."""
-        result: Tensor = _Chain.apply(u.contiguous(), coefficients.float().contiguous(), self._for(u))
+        result: Tensor = _Chain.apply(u.contiguous(), coefficients.float().contiguous(), self._for(u))  # type: ignore[no-untyped-call]
         return result
 
     def _for(self, u: Tensor) -> Any:

@@ -1,5 +1,7 @@
 """Multiscale diffusion whose scales change from step to step, by a smooth schedule of few numbers."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -21,7 +23,8 @@ class ScheduledNetwork(DiffusionNetwork):
 
     with step :math:`x_k` and scale :math:`s_\ell \sim \ln \sigma_\ell` both running from -1 to 1, and :math:`g` of
     contrast 1. Early steps can look for structure on coarse scales, where the noise is averaged out, and late ones on
-    fine scales. Ten steps have :math:`2 \cdot (10 + 4) = 28` parameters. All weights are positive.
+    fine scales. Ten steps have :math:`2 \cdot (10 + 4) = 28` parameters; with levels :math:`a_k, b_k` that follow a
+    polynomial of degree ``d`` over the steps there are :math:`2 \cdot (d + 5)`. All weights are positive.
 
     Guarantees: as for :class:`~whorl.networks.MultiscaleNetwork`.
 
@@ -34,24 +37,27 @@ class ScheduledNetwork(DiffusionNetwork):
         super().__init__(spec)
         self.operator = scale_stack(spec, spec.alpha, 1.0, trainable=False)
         self.activation = activation(spec, self.operator.sampling.omega, 1.0, trainable=False)
-        start = {"dtype": torch.float64}
-        self.flux = nn.Parameter(torch.full((spec.steps,), tau, **start).log())
-        self.measure = nn.Parameter(-2 * torch.full((spec.steps,), contrast, **start).log())
-        self.flux_slopes = nn.Parameter(torch.zeros(4, **start))
-        self.measure_slopes = nn.Parameter(torch.zeros(4, **start))
-        x, s = (
-            torch.linspace(-1, 1, spec.steps, **start),
-            torch.linspace(-1, 1, len(self.operator.sampling.sigma), **start),
+        f64 = torch.float64
+        scales = len(self.operator.sampling.sigma)
+        x, s = torch.linspace(-1, 1, spec.steps, dtype=f64)[:, None], torch.linspace(-1, 1, scales, dtype=f64)[None, :]
+        terms = torch.stack([s + 0 * x, s**2 + 0 * x, x * s, x * s**2], -1)
+        levels = (
+            torch.cat([x**j for j in range(spec.degree + 1)], 1) if spec.degree else torch.eye(spec.steps, dtype=f64)
         )
-        x, s = x[:, None], s[None, :]
-        self.register_buffer("terms", torch.stack([(s + 0 * x), s**2 + 0 * x, x * s, x * s**2], -1), persistent=False)
+        self.register_buffer("terms", terms, persistent=False)
+        self.register_buffer("levels", levels, persistent=False)
+        start = torch.eye(1, levels.shape[1], dtype=f64)[0] if spec.degree else torch.ones(spec.steps, dtype=f64)
+        self.flux = nn.Parameter(math.log(tau) * start)
+        self.measure = nn.Parameter(-2 * math.log(contrast) * start)
+        self.flux_slopes = nn.Parameter(torch.zeros(4, dtype=f64))
+        self.measure_slopes = nn.Parameter(torch.zeros(4, dtype=f64))
 
     def weights(self) -> tuple[Tensor, Tensor]:
         """Weights of the scales in flux and structure measure at every step, each ``(k, L)``."""
-        terms, omega = self.get_buffer("terms"), self.operator.get_buffer("omega")
-        flux = omega * torch.exp(self.flux[:, None] + terms @ self.flux_slopes)
-        measure = torch.exp(self.measure[:, None] + terms @ self.measure_slopes)
-        return flux, measure
+        terms, levels = self.get_buffer("terms"), self.get_buffer("levels")
+        flux = torch.exp((levels @ self.flux)[:, None] + terms @ self.flux_slopes)
+        measure = torch.exp((levels @ self.measure)[:, None] + terms @ self.measure_slopes)
+        return self.operator.get_buffer("omega") * flux, measure
 
     def plain(self, u: Image) -> Image:
         """One step after the other."""
@@ -72,10 +78,10 @@ class ScheduledNetwork(DiffusionNetwork):
         return torch.cat([ones, ones, flux, inner], dim=1)
 
     def trained(self) -> dict[str, list[Tensor]]:
-        """Levels per step (as factors) and slopes of both schedules."""
+        """Levels (of every step, or the coefficients of their polynomial) and slopes of both schedules."""
         return {
-            "log_flux": [self.flux],
+            "flux": [self.flux],
             "flux_slopes": [self.flux_slopes],
-            "log_measure": [self.measure],
+            "measure": [self.measure],
             "measure_slopes": [self.measure_slopes],
         }

@@ -37,6 +37,9 @@ class NetworkSpec:
         Give the structure measure scale weights of its own; otherwise those of the flux serve for both.
     scheduled : bool
         Let the weights change smoothly over scales and steps: a :class:`~whorl.networks.ScheduledNetwork`.
+    degree : int
+        If positive, the levels of a scheduled network follow a polynomial of this degree over the steps; otherwise
+        every step has levels of its own.
     diffusivity : str
         ``"exponential"``, ``"rational"``, ``"charbonnier"`` or ``"weickert"``.
 
@@ -57,6 +60,7 @@ class NetworkSpec:
     own_steps: bool = False
     own_structure: bool = False
     scheduled: bool = False
+    degree: int = 0
     diffusivity: Kind = "exponential"
 
     def __post_init__(self) -> None:
@@ -72,6 +76,8 @@ class NetworkSpec:
         for name in ("steps", "scales"):
             if getattr(self, name) < 1:
                 raise ValueError(f"NetworkSpec({name}={getattr(self, name)}): must be at least 1.")
+        if self.degree < 0 or (self.degree and not self.scheduled):
+            raise ValueError(f"NetworkSpec(degree={self.degree}): must be at least 0, and 0 unless scheduled=True.")
         if self.sigma < 0:
             raise ValueError(f"NetworkSpec(sigma={self.sigma}): must be at least 0.")
         if self.gamma and self.coupling != "anisotropic":
