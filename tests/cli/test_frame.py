@@ -104,6 +104,20 @@ def test_import_of_whorl_is_light():
     assert text == "False False\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("whorl fil", "filter"),
+        ("whorl filter --cont", "--contrast"),
+        ("whorl filter --model weickert-b", "weickert-brox"),
+    ],
+)
+def test_shell_completion(line, offers):
+    count = str(len(line.split()) - 1)
+    answer = invoke(_WHORL_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=count)
+    assert answer.stdout.split() == [offers]
+
+
 @pytest.mark.parametrize("words", [("--version",), ("--help",)])
 def test_frame_is_quick(words):
     def seconds() -> float:

@@ -1,7 +1,7 @@
 import json
 
 from whorl import models
-from whorl.cli.models import USES
+from whorl.cli.uses import USES
 
 
 def test_every_model_is_listed_for_people_and_programs(whorl_command):

@@ -6,21 +6,9 @@ from typing import Annotated
 import typer
 
 from whorl.cli.options import AsJson
+from whorl.cli.uses import USES
 
 EXAMPLES = ("whorl models", "whorl models eed gerig", "whorl models --json")
-
-USES = {
-    "perona-malik": "Smooths inside regions, keeps edges, leaves noise on strong edges. Channels one by one.",
-    "you-kaveh": "Fourth order: smooth shading without staircases, but speckles. Channels one by one.",
-    "lysaker": "Fourth order by the full Hessian: smooth shading, no staircases. Channels one by one.",
-    "gerig": "Perona-Malik for colour: an edge in one channel is kept in all.",
-    "weickert-brox": "Smooths along edges but not across, all channels together. The default.",
-    "multiscale-isotropic": "Sees eight scales at once: strong noise, coarse structure.",
-    "multiscale-anisotropic": "The same with a diffusion tensor: strong noise, edges and lines.",
-    "uncoupled": "Each direction for itself: the counter-example, not invariant under rotation.",
-    "eed": "Edges found on a presmoothed picture, smoothed along: noisy edges. Channels one by one.",
-    "weickert-integration": "Many directions side by side: what the tensor models do with two, at more cost.",
-}
 
 
 def command(

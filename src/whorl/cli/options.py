@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from whorl.cli.uses import USES
+
 __all__ = [
     "Alpha",
     "AsJson",
@@ -35,7 +37,14 @@ PagesMode = Annotated[
     typer.Option("--pages", help="Pages of a file one by one, or all as the channels of one picture."),
 ]
 ModelName = Annotated[
-    str, typer.Option("--model", "-m", metavar="NAME", help="Name of the model; `whorl models` lists them.")
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="NAME",
+        help="Name of the model; `whorl models` lists them.",
+        autocompletion=lambda: list(USES),
+    ),
 ]
 Contrast = Annotated[
     float | None,
