@@ -13,6 +13,7 @@ from PIL import Image
 import whorl
 from files.samples import exif, listing, noise, picture, profile
 from whorl import files
+from whorl.files import tiff_reader, windowed
 
 CONTRAST, TIME = 20.0, 1.0
 OPTIONS = ("--contrast", CONTRAST, "--time", TIME, "--threads", 1)
@@ -299,3 +300,19 @@ def test_interrupt_leaves_nothing(tmp_path, whorl_command, monkeypatch):
     answer = whorl_command(*words)
     assert (answer.code, answer.err) == (130, "interrupted\n")
     assert listing(tmp_path) == ["a.tif"]
+
+
+def test_wide_strips_are_decoded_once(tmp_path, whorl_command, monkeypatch):
+    image = noise(600, 700, 1, "u2")[..., 0]
+    tifffile.imwrite(tmp_path / "a.tif", image, compression="lzw", rowsperstrip=1)
+    decoded = []
+    genuine = tiff_reader._TiffPage._decode
+    monkeypatch.setattr(
+        tiff_reader._TiffPage, "_decode", lambda page, *place: decoded.append(place[0]) or genuine(page, *place)
+    )
+    for module in (tiff_reader, windowed):
+        monkeypatch.setattr(module, "CACHE", 10_000)
+    words = ("filter", "--tile", 256, *OPTIONS, tmp_path / "a.tif", tmp_path / "b.tif")
+    assert whorl_command(*words).code == 0
+    assert sorted(decoded) == list(range(600))
+    assert np.array_equal(files.read(tmp_path / "b.tif").samples, expected(image[..., None]))

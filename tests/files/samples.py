@@ -1,5 +1,6 @@
 """Small pictures of every kind for the tests of files."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ def picture(colour="grey", channels=1, kept=0, dtype="u1", size=(37, 53), metada
     return Picture(samples, Layout(*size, channels, np.dtype(dtype), colour, kept), metadata or Metadata())
 
 
+@cache  # a new one would carry another time of making
 def profile() -> bytes:
     return ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 

@@ -6,7 +6,7 @@ from PIL import Image
 from files.samples import KINDS, noise, picture, profile
 from whorl import files
 from whorl.errors import FileError
-from whorl.files import tiff_writer
+from whorl.files import tiff_reader, tiff_writer
 
 DTYPES = ["u1", "u2", "u4", "i1", "i2", "i4", "f2", "f4", "f8"]
 
@@ -75,6 +75,19 @@ def test_window_reads_only_what_it_touches(tmp_path, monkeypatch):
         assert decoded == [2, 10]
         page.read(32, 40, 64, 96)
         assert decoded == [2, 10]  # still in the cache
+        assert not page.banded
+
+
+def test_cache_is_one_for_all_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr(tiff_reader, "CACHE", 3 * 32 * 32)
+    tifffile.imwrite(
+        tmp_path / "a.tif", noise(8, 64, 64, "u1"), tile=(32, 32), compression="zlib", photometric="minisblack"
+    )
+    with files.open_reader(tmp_path / "a.tif") as reader:
+        for page in reader.pages:
+            page.read(0, 64, 0, 64)
+        assert len(reader.pages[0].cache.segments) == 3
+        assert reader.pages[0].cache.size == 3 * 32 * 32
 
 
 def test_pages_keep_their_own_size_type_and_order(tmp_path):

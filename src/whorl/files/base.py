@@ -20,6 +20,8 @@ class Page(ABC):
 
     layout: Layout
     metadata: Metadata
+    banded: bool = False
+    """Whether rows come in strips of the full width, so that narrow windows would decode each strip many times."""
 
     @abstractmethod
     def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,9 @@ class TiffReader(Reader):
             self.file = tifffile.TiffFile(path)
         except Exception as error:  # a damaged directory fails in many ways: struct.error, IndexError, ...
             raise FileError(f"{path}: not a readable TIFF file ({error}). Get the file again.") from None
+        cache = _Cache()
         try:
-            self.pages = tuple(_TiffPage(path, page) for page in _full_pages(path, self.file))
+            self.pages = tuple(_TiffPage(path, page, cache) for page in _full_pages(path, self.file))
         except FileError:
             self.file.close()
             raise
@@ -57,9 +58,26 @@ class TiffReader(Reader):
         self.file.close()
 
 
+class _Cache:
+    """The segments decoded last, of all pages together."""
+
+    def __init__(self) -> None:
+        self.segments: OrderedDict[tuple[int, int], NDArray[Any]] = OrderedDict()
+        self.size = 0
+
+    def get(self, key: tuple[int, int], decode: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        if key not in self.segments:
+            self.segments[key] = decode()
+            self.size += self.segments[key].nbytes
+            while len(self.segments) > 1 and self.size > CACHE:
+                self.size -= self.segments.popitem(last=False)[1].nbytes
+        self.segments.move_to_end(key)
+        return self.segments[key]
+
+
 class _TiffPage(Page):
-    def __init__(self, path: Path, page: Any) -> None:
-        self.path, self.page = path, page
+    def __init__(self, path: Path, page: Any, cache: _Cache) -> None:
+        self.path, self.page, self.cache = path, page, cache
         height, width = int(page.imagelength), int(page.imagewidth)
         check_size(path, width, height, max_pixels=2**62)  # read by window: no limit but that of a segment
         if page.imagedepth != 1 or page.dtype is None or page.dtype.kind not in "buif":
@@ -81,7 +99,7 @@ class _TiffPage(Page):
             self.layout = Layout(height, width, samples, dtype, colour, kept)
         tags = carried_tags(page, palette=self.palette is not None)
         self.metadata = Metadata(resolution(page), orientation(page), self.photometric == 0, profile(page), tags=tags)
-        self.cache: OrderedDict[int, NDArray[Any]] = OrderedDict()
+        self.banded = not page.is_tiled and not self._is_raw()
 
     def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
         samples = int(self.page.samplesperpixel)
@@ -140,13 +158,7 @@ class _TiffPage(Page):
         rows, columns = self._segment_size()
         across, down = math.ceil(self.layout.width / columns), math.ceil(self.layout.height / rows)
         place = index // (across * down), index // across % down * rows, index % across * columns
-        if index not in self.cache:
-            self.cache[index] = self._decode(index, rows, columns)
-            kept = rows * columns * self.page.samplesperpixel * self.page.dtype.itemsize
-            while len(self.cache) > 1 and len(self.cache) * kept > CACHE:
-                self.cache.popitem(last=False)
-        self.cache.move_to_end(index)
-        return self.cache[index], place
+        return self.cache.get((id(self.page), index), lambda: self._decode(index, rows, columns)), place
 
     def _decode(self, index: int, rows: int, columns: int) -> NDArray[Any]:
         page = self.page

@@ -1,6 +1,7 @@
 """From file to file: every page filtered in windows, alpha and metadata passed on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,13 +14,17 @@ from whorl.errors import FileError
 from whorl.files.base import Canvas, Page
 from whorl.files.formats import check_writable, open_reader, open_writer
 from whorl.files.layout import Layout
+from whorl.files.tiff_reader import CACHE
 from whorl.large.arrays import precision, rounded
 from whorl.large.plan import MEMORY, Plan, plan, whole_bytes, working_bytes
 from whorl.large.run import run
+from whorl.large.scratch import Scratch
 from whorl.large.stages import Stage
-from whorl.large.windows import Window
+from whorl.large.windows import Window, windows
 
 __all__ = ["Job", "Pages", "colours_of", "filter_file", "inspect"]
+
+STRIP = 64  # rows copied at a time
 
 Pages = Literal["separate", "channels"]
 """Whether every page is filtered for itself, or all of them together as the channels of one image."""
@@ -94,7 +99,8 @@ def filter_file(
             for page, canvas in zip(found, joint, strict=True):
                 plans.append(_plan(page, tuple(choose(page)), canvas.grain, tile, memory))
                 tell = None if advance is None else _part(advance, 1 / len(found))
-                _filter_page(page, canvas, plans[-1], device, target.parent, tell)
+                with _unrolled(page, plans[-1], target.parent) as rows:
+                    _filter_page(rows, canvas, plans[-1], device, target.parent, tell)
         return Job(tuple(page.layout for page in found), tuple(plans))
 
 
@@ -131,6 +137,33 @@ def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], tile: i
         layout.height, layout.width, stages, tile=tile, grain=grain, bytes_per_pixel=pixel, scratch_cost=scratch,
         memory=memory, whole=whole_bytes(),
     )  # fmt: skip
+
+
+@contextmanager
+def _unrolled(page: Page, chosen: Plan, folder: Path) -> Iterator[Page]:
+    """The page itself, or a copy on disk where windows would have to decode every strip of the page many times."""
+    layout = page.layout
+    band = (chosen.rows + 2 * chosen.halo) * layout.width * layout.channels * layout.dtype.itemsize
+    if not page.banded or chosen.columns == layout.width or band <= CACHE:
+        yield page
+        return
+    scratch = Scratch(folder, layout.height, layout.width)
+    try:
+        for window in windows(layout.height, layout.width, STRIP, layout.width):
+            scratch.write(window, page.read(*window).transpose(2, 0, 1))
+        yield _Copied(page, scratch)
+    finally:
+        scratch.close()
+
+
+class _Copied(Page):
+    """A page whose samples lie in a scratch file."""
+
+    def __init__(self, page: Page, scratch: Scratch) -> None:
+        self.layout, self.metadata, self.scratch = page.layout, page.metadata, scratch
+
+    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+        return self.scratch.read(Window(top, bottom, left, right)).transpose(1, 2, 0)
 
 
 def _part(advance: Callable[[float], None], share: float) -> Callable[[float], None]:
