@@ -18,7 +18,7 @@ DOCS = Path(__file__).parents[1] / "docs" / "benchmarks"
 OURS, THEIRS, COPY = "#0b6e75", "#b5b5b5", "#c4511d"
 
 
-def draw(results: Path, out: Path, machine: str | None = None) -> list[Path]:
+def draw(results: Path, out: Path, machine: str | None = None, form: str = "svg") -> list[Path]:
     """Draw everything there are results for; returns the files written."""
     found = {}
     for path, content in documents(results):
@@ -29,7 +29,7 @@ def draw(results: Path, out: Path, machine: str | None = None) -> list[Path]:
     for name, figure in _FIGURES.items():
         suites, make = figure
         if all(suite in found for suite in suites):
-            written.append(_save(make(*(found[suite] for suite in suites)), out / f"{name}.svg"))
+            written.append(_save(make(*(found[suite] for suite in suites)), out / f"{name}.{form}"))
     for suite, cases in found.items():
         for number, (case, rows) in enumerate(cases.items()):
             path = out / f"{suite}-{number}.inc"
@@ -141,7 +141,7 @@ def _colour(row: dict[str, Any]) -> str:
 def _save(figure: Any, path: Path) -> Path:
     import matplotlib.pyplot as plt
 
-    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    figure.savefig(path, dpi=120, metadata={"Date": None} if path.suffix == ".svg" else None)
     plt.close(figure)
     return path
 
@@ -160,12 +160,13 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=FOLDER, help="folder of the result files")
     parser.add_argument("--out", type=Path, default=DOCS, help="folder of the figures")
     parser.add_argument("--machine", help="draw this machine's results, where there are several")
+    parser.add_argument("--format", default="svg", choices=("svg", "png"), help="of the figures")
     given = parser.parse_args()
     import matplotlib
 
     matplotlib.use("Agg")
     matplotlib.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
-    for path in draw(given.results, given.out, given.machine):
+    for path in draw(given.results, given.out, given.machine, given.format):
         print(path)
 
 
