@@ -21,11 +21,13 @@ SUITES = (
     "quality_turn",
     "scaling",
     "latency",
+    "training",
 )
 
 
 def suites() -> dict[str, Suite]:
-    return {name: import_module(f"benchmarks.{name}").SUITE for name in SUITES}
+    found = [import_module(f"benchmarks.{name}").SUITE for name in SUITES]
+    return {suite.name: suite for suite in (*found, import_module("benchmarks.training").LONG)}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -88,6 +88,14 @@ def _scheme_gain(model: str) -> Callable[[Cases], float]:
     return measure
 
 
+def _slowest_epoch(cases: Cases) -> float:
+    return float(max(rows[0]["best_s"] for rows in cases.values()))
+
+
+def _newton_epochs(cases: Cases) -> float:
+    return float(max(row["epochs"] for rows in cases.values() for row in rows if row["method"] == "Gauss–Newton"))
+
+
 def _exponent(axis: str) -> Callable[[Cases], float]:
     return lambda cases: next(r["exponent"] for r in cases[axis] if r["method"].startswith("whorl"))
 
@@ -126,6 +134,8 @@ TARGETS: tuple[Target, ...] = (
            _turn_of_best_above_peers),
     Target("growth exponent over pixels", "scaling", 1.1, False, _exponent("pixels")),
     Target("growth exponent over steps", "scaling", 1.05, False, _exponent("steps")),
+    Target("training epoch of the paper's experiment, seconds", "training", 10, False, _slowest_epoch),
+    Target("Gauss–Newton to the loss of 250 Adam epochs, in epochs' time", "training_long", 12, False, _newton_epochs),
     Target("import whorl, seconds", "latency", 0.3, False, _seconds("start", "import whorl")),
     Target("whorl --help, seconds", "latency", 0.5, False, _seconds("start", "whorl --help")),
     Target("whorl filter 512² on a fresh machine, seconds", "latency", 8, False,
