@@ -8,6 +8,7 @@ import zarr
 import whorl
 from whorl import large, models
 from whorl.errors import ShapeError
+from whorl.networks import NetworkSpec, build_network
 
 CHEAP = [name for name in models.names() if "multiscale" not in name]
 
@@ -95,6 +96,17 @@ def test_zarr_in_and_out(tmp_path):
     assert np.array_equal(target[...], whorl.diffuse(image, "perona-malik", contrast=900.0, time=1.0))
 
 
+@pytest.mark.parametrize("spec", [NetworkSpec("anisotropic", steps=3), NetworkSpec(scheduled=True, steps=3)], ids=str)
+def test_networks_give_the_bits_of_the_whole(spec):
+    network = build_network(spec)
+    image = picture((210, 230), "f4")
+    with torch.no_grad():
+        whole = network(torch.from_numpy(image)[None, None])[0, 0].numpy()
+    assert np.array_equal(large.map(image, network, tile=64), whole)
+    with pytest.raises(ValueError, match="its own steps"):
+        large.map(image, network, time=1.0)
+
+
 def test_progress_sums_to_one():
     done = []
     large.map(picture((50, 50)), "eed", contrast=900.0, time=3.0, tile=16, advance=done.append)
@@ -115,6 +127,8 @@ def test_wrong_requests_are_refused():
         large.map(image, "eed", contrast=9.0, time=1.0, out=np.empty((3, 3)))
     with pytest.raises(ShapeError, match="complex"):
         large.map(image.astype(complex), "eed", contrast=9.0, time=1.0)
+    with pytest.raises(ValueError, match="time is missing"):
+        large.map(image, "eed", contrast=9.0)
     with pytest.raises(ValueError, match="built already"):
         large.map(image, models.build("eed", contrast=9.0), contrast=9.0, time=1.0)
     with pytest.raises(ShapeError, match="tile = 0"):

@@ -12,17 +12,18 @@ from whorl import models
 from whorl.errors import ShapeError
 from whorl.large.plan import MEMORY, plan, working_bytes
 from whorl.large.run import run
-from whorl.large.stages import Stage, stages
+from whorl.large.stages import Stage, network_stages, stages
 from whorl.large.windows import Window
+from whorl.networks import DiffusionNetwork
 
 __all__ = ["map", "precision", "rounded"]
 
 
 def map(
     image: Any,
-    model: str | models.Model = "weickert-brox",
+    model: str | models.Model | DiffusionNetwork = "weickert-brox",
     *,
-    time: float,
+    time: float | None = None,
     channel_axis: int | None = None,
     tile: int | None = None,
     out: Any = None,
@@ -40,10 +41,11 @@ def map(
     image : numpy.ndarray, zarr.Array, dask.array.Array
         ``(y, x)``, or with one more axis of channels. Anything that gives NumPy arrays for slices will do. Integers are
         filtered in float and rounded half to even once, at the end.
-    model : str or Model
-        A name of ``whorl.models.names()`` with its ``settings`` (contrast, alpha, ...), or a model already built.
+    model : str, Model or DiffusionNetwork
+        A name of ``whorl.models.names()`` with its ``settings`` (contrast, alpha, ...), a model already built, or a
+        trained network.
     time : float
-        Diffusion time.
+        Diffusion time; networks have none.
     channel_axis : int, optional
         The axis of the channels; None for a grey image.
     tile : int, optional
@@ -75,16 +77,16 @@ def map(
     >>> map(image, "perona-malik", contrast=9.0, time=2.0, tile=64).dtype
     dtype('uint8')
     """
-    built = models.build(model, **settings) if isinstance(model, str) else model
     if not isinstance(model, str) and settings:
         raise ValueError(f"large.map: the model is built already. Give {', '.join(settings)} to models.build.")
+    built = models.build(model, **settings) if isinstance(model, str) else model
     axis = _channel_axis(image, channel_axis)
     precision(image.dtype)
     if type(image).__module__.partition(".")[0] == "dask":
         from whorl.large.lazy import map_lazy
 
-        return map_lazy(image, stages(built, time, tau), axis, memory=memory, device=device)
-    steps = stages(built.to(device), time, tau)
+        return map_lazy(image, _stages(built, time, tau), axis, memory=memory, device=device)
+    steps = _stages(built.to(device), time, tau)
     out = np.empty(image.shape, image.dtype) if out is None else out
     if tuple(out.shape) != tuple(image.shape):
         raise ShapeError(
@@ -117,6 +119,16 @@ def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     limits = np.iinfo(dtype)  # clip before the cast, which would wrap around
     clipped: NDArray[Any] = np.clip(np.rint(values), limits.min, limits.max).astype(dtype)
     return clipped
+
+
+def _stages(model: models.Model | DiffusionNetwork, time: float | None, tau: float | None) -> tuple[Stage, ...]:
+    if isinstance(model, models.Model):
+        if time is None:
+            raise ValueError("large.map: time is missing. Give the diffusion time, for example time=5.0.")
+        return stages(model, time, tau)
+    if time is not None or tau is not None:
+        raise ValueError("large.map: a trained network has its own steps. Leave time and tau out.")
+    return network_stages(model)
 
 
 def _map_windows(

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from whorl import validation
 from whorl.models import Model
+from whorl.networks import DiffusionNetwork
 from whorl.schemes import check_step, equal_steps
 
 __all__ = ["Stage", "halo", "network_stages", "stages"]
@@ -39,20 +40,14 @@ def stages(model: Model, time: float, tau: float | None = None, insist: bool = F
     return tuple(Stage(_Step(model, size), model.reach) for size in equal_steps(time, largest))
 
 
-def network_stages(network: nn.Module, factor: float = 1.0) -> tuple[Stage, ...]:
+def network_stages(network: DiffusionNetwork, factor: float = 1.0) -> tuple[Stage, ...]:
     r"""The blocks of a trained network ``N``, on an image scaled by ``factor`` and scaled back: :math:`N(cu)/c`.
 
-    A network with a method ``step(u, k)`` and ``spec.steps`` is taken apart into its blocks, so that windows need the
-    halo of one block only; any other one is a single stage and must tell its ``reach``.
+    Taken apart into its blocks, a network needs the halo of one block only if it runs through a scratch file.
     """
-    step = getattr(network, "step", None)
-    if step is None:
-        stages = [Stage(network, int(network.reach))]  # type: ignore[arg-type]
-    else:
-        count = int(network.spec.steps)  # type: ignore[union-attr, arg-type]
-        reach = int(network.reach) // count  # type: ignore[arg-type]
-        stages = [Stage(_Block(network, number), reach) for number in range(count)]
-    return (Stage(_Times(factor), 0), *stages, Stage(_Times(1 / factor), 0))
+    steps = network.spec.steps
+    blocks = [Stage(_Block(network, number), network.reach // steps) for number in range(steps)]
+    return (Stage(_Times(factor), 0), *blocks, Stage(_Times(1 / factor), 0))
 
 
 def halo(steps: Sequence[Stage]) -> int:
@@ -62,12 +57,11 @@ def halo(steps: Sequence[Stage]) -> int:
 
 @dataclass(frozen=True)
 class _Block:
-    network: nn.Module
+    network: DiffusionNetwork
     number: int
 
     def __call__(self, u: Tensor) -> Tensor:
-        result: Tensor = self.network.step(u, self.number)  # type: ignore[operator]
-        return result
+        return self.network.step(u, self.number)
 
 
 @dataclass(frozen=True)

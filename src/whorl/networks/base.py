@@ -35,8 +35,14 @@ class DiffusionNetwork(nn.Module, ABC):
         self.chain: FusedChain | None = None
 
     @abstractmethod
+    def step(self, u: Image, k: int) -> Image:
+        """The image after step ``k`` (counted from 0), in plain torch: the definition."""
+
     def plain(self, u: Image) -> Image:
-        """The image after all steps, in plain torch: the definition."""
+        """The image after all steps, in plain torch."""
+        for k in range(self.spec.steps):
+            u = self.step(u, k)
+        return u
 
     @abstractmethod
     def coefficients(self, unit: float) -> Tensor:

@@ -52,11 +52,10 @@ class MultiscaleNetwork(DiffusionNetwork):
             phi = activation(spec, self.operator.sampling.omega, contrast, trainable=True)
             self.blocks.append(DiffusionBlock(self.operator, phi, tau, structure=self.structure, trainable_tau=True))
 
-    def plain(self, u: Image) -> Image:
-        """One block after the other."""
-        for k in range(self.spec.steps):
-            u = self.blocks[k % len(self.blocks)](u)
-        return u
+    def step(self, u: Image, k: int) -> Image:
+        """Block ``k``; one block serves for all steps unless each has its own."""
+        result: Tensor = self.blocks[k % len(self.blocks)](u)
+        return result
 
     def coefficients(self, unit: float) -> Tensor:
         """The numbers of every step, for the fused kernels."""

@@ -59,16 +59,15 @@ class ScheduledNetwork(DiffusionNetwork):
         measure = torch.exp((levels @ self.measure)[:, None] + terms @ self.measure_slopes)
         return self.operator.get_buffer("omega") * flux, measure
 
-    def plain(self, u: Image) -> Image:
-        """One step after the other."""
+    def step(self, u: Image, k: int) -> Image:
+        """Step ``k`` with its weights."""
         K, phi = self.operator, self.activation
         omega = K.get_buffer("omega")
-        for c, w in zip(*(weights.unbind() for weights in self.weights()), strict=True):
-            v = K(u)
-            shape = (1, 1, -1, 1, 1, 1)
-            flux = phi(v, w.sqrt().view(shape).to(u.dtype) * v)
-            u = u - K.adjoint((c / omega).view(shape).to(u.dtype) * flux)
-        return u
+        c, w = (weights[k] for weights in self.weights())
+        v = K(u)
+        shape = (1, 1, -1, 1, 1, 1)
+        flux = phi(v, w.sqrt().view(shape).to(u.dtype) * v)
+        return u - K.adjoint((c / omega).view(shape).to(u.dtype) * flux)
 
     def coefficients(self, unit: float) -> Tensor:
         """The numbers of every step, for the fused kernels."""
