@@ -20,7 +20,7 @@ noisy = clean + render(Waves(deviation=30.0, seed=1, cutoff=0.5), 200)
 
 # %%
 # ``contrast`` is given in grey values: steeper slopes are kept. The presmoothed model sees smaller slopes, so it gets a
-# smaller contrast.
+# smaller contrast. All settings were chosen by eye and PSNR on this very picture.
 
 results = {
     "noisy": noisy,

@@ -43,8 +43,10 @@ for axis in axes:
 figure.tight_layout()
 
 # %%
-# The weights :math:`\beta_\ell` say how much each scale counts. Here coarse scales count less; training finds better
-# ones. One activation for all scales tells edges from noise where a single scale cannot.
+# The weights :math:`\beta_\ell` say how much each scale counts, and they matter: with all weights 1 the best of 24
+# settings of contrast and time gave 23.9 dB here, less than one scale (25.5 dB, best of 12). The weights below were
+# picked by hand among six sets, on this very picture, with contrast and time chosen likewise. Finding weights that hold
+# for other pictures is what training is for.
 
 beta = (1, 1, 1, 1, 1, 0.5, 0.1, 0.05)
 results = {

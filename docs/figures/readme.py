@@ -3,6 +3,9 @@
 The 3-4-5 turn carries every fifth pixel onto a pixel. Rendered about five neighbouring points, the turned lattices
 share *all* pixels with the upright one, so the difference on the right is exact everywhere: no value is interpolated.
 
+Contrast, time and diffusivity were chosen among several settings so that the effect of coupling is plain; the
+documentation's first page tells of settings in which it is not.
+
 Run from the repository's root: ``python docs/figures/readme.py`` (about half a minute).
 """
 
