@@ -1,0 +1,84 @@
+"""``whorl export``: write a model or network as ONNX or torch.export file."""
+
+from typing import Annotated
+
+import typer
+
+from whorl.cli.options import Alpha, AsJson, Contrast, DryRun, Force, Gamma
+
+EXAMPLES = (
+    "whorl export eed.onnx --model eed --contrast 6 --time 20 --sigma 2",
+    "whorl export brox.pt2 --model weickert-brox --contrast 12 --steps 25 --channels 3",
+    "whorl export denoiser.onnx --network anisotropic-0.41",
+)
+
+
+def command(
+    out: Annotated[str, typer.Argument(help="File to write, ending in .onnx or .pt2.")],
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Name of the model; `whorl models` lists them.")
+    ] = None,
+    network: Annotated[
+        str | None, typer.Option("--network", help="Name of a trained network, or the path of its card.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="onnx or pt2 (torch.export). Default: by the file's ending.")
+    ] = None,
+    contrast: Contrast = None,
+    time: Annotated[float | None, typer.Option("--time", "-t", min=0.0, help="Diffusion time.")] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", min=1, help="Number of automatic steps, instead of a time.")
+    ] = None,
+    alpha: Alpha = None,
+    gamma: Gamma = 0.0,
+    sigma: Annotated[float | None, typer.Option("--sigma", min=0.0, help="Presmoothing of eed and the like.")] = None,
+    diffusivity: Annotated[str, typer.Option("--diffusivity", help="Name of the diffusivity.")] = "exponential",
+    channels: Annotated[
+        int, typer.Option("--channels", min=1, help="Image channels of a pt2 file; ONNX files take any number.")
+    ] = 1,
+    force: Force = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model or a trained network for other programs.
+
+    The file takes float32 images (batch, channels, height, width) of any size, in grey values as here, and gives the
+    filtered images. The number of steps is fixed in it; what it holds is written into its metadata.
+    """
+    from pathlib import Path
+
+    from whorl.export import model_chain, network_chain, write
+    from whorl.export.write import file_format
+    from whorl.files.atomic import check_target
+
+    if (model is None) == (network is None):
+        raise ValueError("give either --model or --network: one of them is what to export.")
+    target = Path(out)
+    chosen = file_format(target, format)
+    check_target(target, force)
+    if network is not None:
+        if contrast is not None or time is not None or steps is not None or alpha is not None or sigma or gamma:
+            raise ValueError(f"{network} is trained: its contrast, steps and stencils are fixed. Leave them out.")
+        from whorl.networks import load
+
+        chain = network_chain(load(network), network)
+    else:
+        from whorl.models import build
+
+        if contrast is None:
+            raise ValueError(f"{model}: --contrast is missing. Give it in grey values, for example --contrast 12.")
+        whole = build(str(model), contrast=contrast, alpha=alpha, gamma=gamma, sigma=sigma, diffusivity=diffusivity)
+        chain = model_chain(whole, time, steps=steps)
+    if not dry_run:
+        write(chain, target, chosen, channels=channels, force=force)
+    _report(str(target), chosen, chain.steps, dict(chain.about), dry_run, as_json)
+
+
+def _report(target: str, format: str, steps: int, about: dict[str, object], dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        typer.echo(json.dumps({"file": target, "format": format, "written": not dry_run, **about}, default=str))
+        return
+    verb = "Would write" if dry_run else "Wrote"
+    typer.echo(f"{verb} {target}: {about.get('model') or about.get('network')}, {steps} steps, {format}")

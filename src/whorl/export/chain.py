@@ -1,0 +1,169 @@
+r"""What is exported: a chain of explicit steps, read off a model or a trained network as plain numbers.
+
+Every step is
+
+.. math:: u - \sum_\ell c_{k\ell}\, G_\ell F^\top D_k F G_\ell u, \qquad
+          D_k = g\Big(\sum_\ell w_{k\ell}\, (F G_\ell u)(F G_\ell u)^\top\Big)
+
+with small stencils :math:`F`, Gaussians :math:`G_\ell` and the activation's way of making :math:`D` (a scalar, one per
+direction, or a matrix). On the mirrored image the flux is mirrored as well, so that plain convolutions of a frame that
+is wide enough give the exact adjoint without any boundary case.
+"""
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from whorl.activations import Activation
+from whorl.blocks.residual import literal_stencils
+from whorl.models import Model
+from whorl.operators import (
+    CellGradient,
+    Composed,
+    DirectionalDerivatives,
+    Hessian,
+    Laplacian,
+    Operator,
+    ScaleStack,
+    Smoothing,
+)
+from whorl.schemes import equal_steps
+
+if TYPE_CHECKING:
+    from whorl.networks import DiffusionNetwork
+
+__all__ = ["Bank", "Chain", "model_chain", "network_chain"]
+
+# Their stencils, as a set, are their own mirror image: the condition for leaving out the boundary case.
+MIRRORED = (CellGradient, DirectionalDerivatives, Hessian, Laplacian)
+
+
+@dataclass(frozen=True)
+class Bank:
+    """Stencils ``(k, size, size)`` for a correlation after each of several Gaussians, given by half of their taps."""
+
+    stencils: Tensor
+    gaussians: tuple[tuple[float, ...], ...]
+
+    @property
+    def channels(self) -> int:
+        """How many stencils."""
+        return int(self.stencils.shape[0])
+
+    @property
+    def margin(self) -> int:
+        """How far the image is mirrored so that there and back again gives the image's own size."""
+        return int(self.stencils.shape[-1]) - 1
+
+
+@dataclass(frozen=True)
+class Chain:
+    """All steps of a model or network.
+
+    ``outer`` ``(steps, scales)`` holds the weights :math:`c`, ``inner`` the weights :math:`w`; ``seen`` is the bank
+    that the diffusivity looks at, where it is not the one of the flux.
+    """
+
+    bank: Bank
+    seen: Bank | None
+    outer: Tensor
+    inner: Tensor
+    activation: Activation
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> int:
+        """How many steps."""
+        return len(self.outer)
+
+
+def model_chain(model: Model, time: float | None = None, *, steps: int | None = None) -> Chain:
+    """The steps that ``model(u, time)`` takes, or so many automatic ones.
+
+    >>> from whorl.models import build
+    >>> model_chain(build("perona-malik", contrast=10.0), time=2.0).steps
+    5
+    """
+    if (time is None) == (steps is None):
+        raise ValueError(f"{model.name}: give either a time or a number of steps, got time={time}, steps={steps}.")
+    if model.fidelity is not None:
+        raise ValueError(f"{model.name}: a data term belongs to one picture and cannot be exported. Leave it out.")
+    if steps is not None:
+        if steps < 1:
+            raise ValueError(f"{model.name}: steps must be at least 1, got {steps}.")
+        taus = [model.automatic_step()] * steps
+    else:
+        if time is None or not 0 < time < math.inf:
+            raise ValueError(f"{model.name}: time must be positive, got {time}.")
+        taus = equal_steps(time, model.automatic_step())
+    about = {"model": model.name, **model.settings, "time": math.fsum(taus), "steps": len(taus), "tau": taus[0]}
+    outer, inner = _weights(model.operator), _inner_weights(model.structure or model.operator, model.activation)
+    return Chain(
+        _bank(model.operator),
+        None if model.structure is None else _bank(model.structure),
+        torch.tensor(taus, dtype=torch.float64)[:, None] * outer,
+        inner.expand(len(taus), -1),
+        _without_weights(model.activation),
+        about,
+    )
+
+
+def network_chain(network: "DiffusionNetwork", name: str = "network") -> Chain:
+    """The steps of a trained network."""
+    from whorl.networks.base import activation
+
+    spec, stack = network.spec, network.stack
+    bank = _bank(stack)
+    count = len(bank.gaussians)
+    with torch.no_grad():
+        tau, inverse, outer, inner = network.coefficients(1.0).double().split([1, 1, count, count], dim=1)
+    centred = Bank(_stencils(CellGradient(0.5)), bank.gaussians) if spec.centred else None
+    phi = activation(spec, stack.sampling.omega, 1.0, trainable=False)
+    about = {"network": name, **spec.as_dict(), **network.values()}
+    return Chain(bank, centred, tau * outer, inverse * inner, _without_weights(phi), about)
+
+
+def _bank(operator: Operator) -> Bank:
+    if isinstance(operator, ScaleStack):
+        smoothings = [G for G in operator.smoothings if isinstance(G, Smoothing)]
+        return Bank(_stencils(operator.operator), tuple(tuple(G.weights) for G in smoothings))
+    if isinstance(operator, Composed):
+        return Bank(_stencils(operator.operator), (tuple(operator.smoothing.weights),))
+    return Bank(_stencils(operator), ((1.0,),))
+
+
+def _weights(operator: Operator) -> Tensor:
+    r"""The weights :math:`\omega_\ell \beta_\ell^2` of the scales in the flux."""
+    if not isinstance(operator, ScaleStack):
+        return torch.ones(1, dtype=torch.float64)
+    return operator.get_buffer("omega") * operator.beta.detach() ** 2
+
+
+def _inner_weights(operator: Operator, phi: Activation) -> Tensor:
+    r"""The weights :math:`\omega_\ell \beta_\ell^2`, or :math:`\beta_\ell^2` alone, inside the diffusivity."""
+    squares = operator.beta.detach() ** 2 if isinstance(operator, ScaleStack) else torch.ones(1, dtype=torch.float64)
+    omega = phi._buffers["scale_weights"]
+    return squares if omega is None else omega * squares
+
+
+def _without_weights(phi: Activation) -> Activation:
+    """A copy of the activation that adds up scales as they are; their weights are in the chain's tables."""
+    plain = copy.deepcopy(phi)
+    plain._buffers["scale_weights"] = None
+    return plain.requires_grad_(False)
+
+
+def _stencils(operator: Operator) -> Tensor:
+    if not isinstance(operator, MIRRORED):
+        known = ", ".join(kind.__name__ for kind in MIRRORED)
+        raise ValueError(
+            f"export: {type(operator).__name__} cannot be exported; known are {known}, also smoothed and on scales."
+        )
+    with torch.no_grad():
+        stencils: Tensor = literal_stencils(operator)[0]
+    return stencils

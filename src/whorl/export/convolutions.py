@@ -1,0 +1,139 @@
+"""A chain as one torch module of convolutions that needs nothing of whorl once it is exported."""
+
+import copy
+
+import torch
+from torch import Tensor, nn
+from torch._higher_order_ops import while_loop
+from torch.nn.functional import conv2d
+
+from whorl.diffusivities import Diffusivity
+from whorl.export.chain import Bank, Chain
+from whorl.ordered import ordered_sum
+from whorl.types import Image, Responses
+
+__all__ = ["ConvolutionChain"]
+
+Mirrors = dict[int, tuple[Tensor, Tensor]]
+"""For every radius the rows and columns, by index, of the image mirrored so far."""
+
+
+class ConvolutionChain(nn.Module):
+    """The steps of a chain in a loop, float32, for images ``(n, c, y, x)`` of any batch, height and width.
+
+    Values agree with the model's up to rounding: Gaussians are convolutions here, with their own order of additions.
+    """
+
+    def __init__(self, chain: Chain) -> None:
+        super().__init__()
+        self.forth = _Responses(chain.bank)
+        self.seen = None if chain.seen is None else _Responses(chain.seen)
+        self.back = _Adjoint(chain.bank)
+        self.activation = copy.deepcopy(chain.activation)
+        self.activation.diffusivity = _Plain(self.activation.diffusivity)
+        self.steps = chain.steps
+        radii = (part.radius for part in self.modules() if isinstance(part, _Gaussian))
+        self.radii = sorted({chain.bank.margin, *radii})
+        self.register_buffer("outer", chain.outer.float())
+        self.register_buffer("inner", chain.inner.sqrt().float())
+
+    def forward(self, u: Image) -> Image:
+        """The image after all steps."""
+        mirrors = {radius: (_mirrored(u, 2, radius), _mirrored(u, 3, radius)) for radius in self.radii}
+
+        def unfinished(k: Tensor, u: Image) -> Tensor:
+            return k < self.steps
+
+        def advance(k: Tensor, u: Image) -> tuple[Tensor, Image]:
+            return k + 1, self.step(u, k, mirrors)
+
+        start = torch.zeros((), dtype=torch.int64, device=u.device)
+        result: Image = while_loop(unfinished, advance, (start, u))[1]
+        return result
+
+    def step(self, u: Image, k: Tensor, mirrors: Mirrors) -> Image:
+        """The image after step ``k``."""
+        c, w = (
+            self.get_buffer(name).index_select(0, k.reshape(1)).view(1, 1, -1, 1, 1, 1) for name in ("outer", "inner")
+        )
+        v = self.forth(u, mirrors)
+        structure = w * (v if self.seen is None else self.seen(u, mirrors))
+        after: Image = u - self.back(c * self.activation(v, structure), mirrors)
+        return after
+
+
+class _Responses(nn.Module):
+    """An image to its responses on all scales, on the frame that the way back needs."""
+
+    def __init__(self, bank: Bank) -> None:
+        super().__init__()
+        self.smoothings = nn.ModuleList(_Gaussian(taps) for taps in bank.gaussians)
+        self.margin = bank.margin
+        self.register_buffer("stencils", bank.stencils.float().unsqueeze(1))
+
+    def forward(self, u: Image, mirrors: Mirrors) -> Responses:
+        flat = u.flatten(0, 1).unsqueeze(1)
+        rows, columns = mirrors[self.margin]
+        frames = [G(flat, mirrors).index_select(2, rows).index_select(3, columns) for G in self.smoothings]
+        scales = [conv2d(frame, self.get_buffer("stencils")) for frame in frames]
+        responses: Responses = torch.stack(scales, dim=1).unflatten(0, u.shape[:2])
+        return responses
+
+
+class _Adjoint(nn.Module):
+    """Responses on all scales back to an image."""
+
+    def __init__(self, bank: Bank) -> None:
+        super().__init__()
+        self.smoothings = nn.ModuleList(_Gaussian(taps) for taps in bank.gaussians)
+        self.register_buffer("stencils", bank.stencils.flip(-1, -2).unsqueeze(0).float().contiguous())
+
+    def forward(self, v: Responses, mirrors: Mirrors) -> Image:
+        scales = v.flatten(0, 1).unbind(1)
+        images = [conv2d(part, self.get_buffer("stencils")) for part in scales]
+        total = ordered_sum(G(image, mirrors) for G, image in zip(self.smoothings, images, strict=True))
+        result: Image = total.squeeze(1).unflatten(0, v.shape[:2])
+        return result
+
+
+class _Gaussian(nn.Module):
+    def __init__(self, taps: tuple[float, ...]) -> None:
+        super().__init__()
+        self.radius = len(taps) - 1
+        self.register_buffer("kernel", torch.tensor([*taps[:0:-1], *taps], dtype=torch.float32))
+
+    def forward(self, u: Tensor, mirrors: Mirrors) -> Tensor:
+        if self.radius == 0:
+            return u
+        rows, columns = mirrors[self.radius]
+        kernel = self.get_buffer("kernel")
+        u = conv2d(u.index_select(2, rows), kernel.view(1, 1, -1, 1))
+        return conv2d(u.index_select(3, columns), kernel.view(1, 1, 1, -1))
+
+
+class _Plain(Diffusivity):
+    """A diffusivity whose secants are quotients: exact enough for values, if not for gradients, and a short program."""
+
+    def __init__(self, inner: Diffusivity) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, s2: Tensor) -> Tensor:
+        return self.inner(s2)
+
+    def psi(self, s2: Tensor) -> Tensor:
+        return self.inner.psi(s2)
+
+    def slope(self, s2: Tensor) -> Tensor:
+        return self.inner.slope(s2)
+
+    def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
+        # Where both meet, so do their diffusivities: the zero over a tiny number is multiplied by zero anyway.
+        return (self.inner(y) - self.inner(x)) / (y - x).clamp_min(1e-30)
+
+
+def _mirrored(u: Tensor, axis: int, radius: int) -> Tensor:
+    """The half-sample mirror as indices along one axis, for any radius and any size."""
+    size = u.shape[axis]
+    around = torch.arange(-radius, size + radius, device=u.device) % (2 * size)
+    return torch.minimum(around, 2 * size - 1 - around)

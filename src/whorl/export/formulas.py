@@ -1,0 +1,136 @@
+r"""Diffusivities and activations as ONNX operations.
+
+Values ``s2`` and responses are named tensors ``(n c, k, y, x)``. The formulas are those of :mod:`whorl.diffusivities`
+and :mod:`whorl.activations`, without the care for gradients that training needs.
+"""
+
+from collections.abc import Callable
+
+import torch
+
+from whorl.activations import Activation, Anisotropic, Isotropic
+from whorl.diffusivities import (
+    Charbonnier,
+    Diffusivity,
+    Exponential,
+    FreeForm,
+    Homogeneous,
+    Rational,
+    RegularisedTV,
+    Rescaled,
+    Weickert,
+)
+from whorl.diffusivities.classical import _CONSTANT
+from whorl.export.graph import Graph
+
+__all__ = ["Accumulate", "flux"]
+
+Accumulate = Callable[[list[str]], str]
+"""Sums one quantity of every scale over what is coupled."""
+
+
+def flux(graph: Graph, phi: Activation, v: list[str], seen: list[str], channels: int, total: Accumulate) -> list[str]:
+    """The flux of every scale from its responses ``v`` and the responses ``seen`` that steer the nonlinearity."""
+    if isinstance(phi, Anisotropic):
+        return _anisotropic(graph, phi, v, seen, channels, total)
+    squares = [graph("Mul", part, part) for part in seen]
+    parts = 1 if isinstance(phi, Isotropic) else channels // phi.axes
+    if isinstance(phi, Isotropic):
+        s2 = total([_sum_channels(graph, square) for square in squares])
+    else:  # one weight per direction, shared by the parts of the direction
+        s2 = total([_fold_parts(graph, square, parts, phi.axes) for square in squares])
+    weights = [diffusivity(graph, phi.diffusivity, s2, scale) for scale in range(len(v))]
+    if parts > 1:
+        weights = [graph("Concat", *[weight] * parts, axis=1) for weight in weights]
+    return [graph("Mul", weight, part) for weight, part in zip(weights, v, strict=True)]
+
+
+def diffusivity(graph: Graph, g: Diffusivity, s2: str, scale: int = 0) -> str:
+    """The name of ``g(s2)``, with the contrast of the given scale where every scale has its own."""
+    if isinstance(g, Rescaled):
+        return diffusivity(graph, g.inner, graph("Mul", s2, graph.number(g.factor)), scale)
+    contrasts = g.contrast.detach().flatten().tolist()
+    squared = contrasts[scale if len(contrasts) > 1 else 0] ** 2
+    if isinstance(g, Homogeneous):
+        return graph("Add", graph("Mul", s2, graph.number(0.0)), graph.number(1.0))
+    if isinstance(g, RegularisedTV):
+        return graph("Reciprocal", graph("Sqrt", graph("Add", s2, graph.number(squared))))
+    x = graph("Mul", s2, graph.number(1 / squared))
+    if isinstance(g, Exponential):
+        return graph("Exp", graph("Mul", x, graph.number(-0.5)))
+    one = graph.number(1.0)
+    if isinstance(g, Rational):
+        return graph("Reciprocal", graph("Add", x, one))
+    if isinstance(g, Charbonnier):
+        return graph("Reciprocal", graph("Sqrt", graph("Add", x, one)))
+    if isinstance(g, Weickert):
+        fourth = graph("Pow", graph("Max", x, graph.number(0.2)), graph.number(4.0))
+        return graph("Sub", one, graph("Exp", graph("Div", graph.number(-_CONSTANT), fourth)))
+    if isinstance(g, FreeForm):
+        weights = torch.softmax(g.logits.detach(), 0).tolist()
+        terms = [
+            graph("Div", graph.number(weight), graph("Add", one, graph("Pow", graph("Div", x, c), graph.number(2.0))))
+            for weight, c in zip(weights, map(graph.number, g.thresholds), strict=True)
+        ]
+        return graph("Sum", *terms)
+    raise ValueError(f"export: {type(g).__name__} cannot be written as ONNX. Use --format pt2 instead.")
+
+
+def _anisotropic(
+    graph: Graph, phi: Anisotropic, v: list[str], seen: list[str], channels: int, total: Accumulate
+) -> list[str]:
+    J = [_structure(graph, part, channels) for part in seen]
+    xx, xy, yy = (total([parts[entry] for parts in J]) for entry in range(3))
+    half_of = graph.number(0.5)
+    mean = graph("Mul", graph("Add", xx, yy), half_of)
+    half = graph("Mul", graph("Sub", xx, yy), half_of)
+    radius = graph("Sqrt", graph("Add", graph("Mul", half, half), graph("Mul", xy, xy)))
+    large = graph("Add", mean, radius)
+    small = graph("Max", graph("Sub", mean, radius), graph.number(0.0))
+    # Where the eigenvalues meet, so do the diffusivities: 0 divided by a tiny number is the 0 that belongs there.
+    width = graph("Max", graph("Add", radius, radius), graph.number(1e-30))
+    result = []
+    for scale, part in enumerate(v):
+        across = diffusivity(graph, phi.diffusivity, large, scale)
+        along = diffusivity(graph, phi.diffusivity, small, scale)
+        secant = graph("Div", graph("Sub", across, along), width)
+        middle, lean = graph("Mul", graph("Add", across, along), half_of), graph("Mul", secant, half)
+        a, b, c = graph("Add", middle, lean), graph("Mul", secant, xy), graph("Sub", middle, lean)
+        result.append(_matrix_product(graph, phi.gamma, (a, b, c), part, channels))
+    return result
+
+
+def _structure(graph: Graph, v: str, channels: int) -> tuple[str, str, str]:
+    """The entries xx, xy, yy of the structure tensor of one scale."""
+    p, q, *details = graph.several("Split", channels, v, graph.integers(*[1] * channels), axis=1)
+    xx, yy = graph("Mul", p, p), graph("Mul", q, q)
+    for r_x, r_y in zip(details[::2], details[1::2], strict=True):
+        xx, yy = graph("Add", xx, graph("Mul", r_x, r_x)), graph("Add", yy, graph("Mul", r_y, r_y))
+    return xx, graph("Mul", p, q), yy
+
+
+def _matrix_product(graph: Graph, gamma: float, D: tuple[str, str, str], v: str, channels: int) -> str:
+    a, b, c = D
+    p, q, *details = graph.several("Split", channels, v, graph.integers(*[1] * channels), axis=1)
+    parts = [
+        graph("Add", graph("Mul", a, p), graph("Mul", b, q)),
+        graph("Add", graph("Mul", b, p), graph("Mul", c, q)),
+    ]
+    across = graph("Mul", graph("Abs", b), graph.number(gamma)) if gamma else ""
+    for r_x, r_y in zip(details[::2], details[1::2], strict=True):
+        one, two = graph("Mul", a, r_x), graph("Mul", c, r_y)
+        if gamma:
+            one = graph("Sub", one, graph("Mul", across, r_y))
+            two = graph("Sub", two, graph("Mul", across, r_x))
+        parts += [one, two]
+    return graph("Concat", *parts, axis=1)
+
+
+def _sum_channels(graph: Graph, v: str) -> str:
+    return graph("ReduceSum", v, graph.integers(1), keepdims=1)
+
+
+def _fold_parts(graph: Graph, v: str, parts: int, axes: int) -> str:
+    if parts == 1:
+        return v
+    return graph("Sum", *graph.several("Split", parts, v, graph.integers(*[axes] * parts), axis=1))

@@ -1,0 +1,57 @@
+"""A notepad for ONNX graphs: operations become nodes, numbers become initialisers, names look after themselves."""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["OPSET", "Graph"]
+
+OPSET = 17
+"""The ONNX operator set of the files; onnxruntime has known it since version 1.12."""
+
+
+class Graph:
+    """Nodes and constants of one graph, or of the body of a loop, which shares the constants of the graph around it."""
+
+    def __init__(self, around: "Graph | None" = None) -> None:
+        self.nodes: list[Any] = []
+        self.constants: dict[tuple[Any, ...], Any] = {} if around is None else around.constants
+        self._names: list[str] = [] if around is None else around._names
+
+    def __call__(self, operation: str, *inputs: str, **attributes: Any) -> str:
+        """Add an operation with one output and return the output's name."""
+        return self.several(operation, 1, *inputs, **attributes)[0]
+
+    def several(self, operation: str, count: int, *inputs: str, **attributes: Any) -> list[str]:
+        """Add an operation with several outputs and return their names."""
+        from onnx import helper
+
+        outputs = [self.name(operation) for _ in range(count)]
+        self.nodes.append(helper.make_node(operation, list(inputs), outputs, name=outputs[0], **attributes))
+        return outputs
+
+    def named(self, output: str, operation: str, *inputs: str, **attributes: Any) -> None:
+        """Add an operation whose output has a given name."""
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(operation, list(inputs), [output], name=output, **attributes))
+
+    def number(self, value: Any, dtype: type = np.float32) -> str:
+        """The name of a constant scalar, vector or tensor; equal constants are kept once."""
+        from onnx import numpy_helper
+
+        array: np.ndarray[Any, Any] = np.asarray(value, dtype=dtype)
+        key = (array.shape, array.dtype.str, array.tobytes())
+        if key not in self.constants:
+            self.constants[key] = numpy_helper.from_array(array, self.name("constant"))
+        name: str = self.constants[key].name
+        return name
+
+    def integers(self, *values: int) -> str:
+        """The name of a constant vector of integers."""
+        return self.number(list(values), np.int64)
+
+    def name(self, stem: str) -> str:
+        """A name that nothing else has."""
+        self._names.append(stem)
+        return f"{stem.lower()}_{len(self._names)}"

@@ -1,0 +1,161 @@
+"""Chains as ONNX files: one step in a loop, whatever the number of steps."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from whorl import __version__
+from whorl.export.chain import Bank, Chain
+from whorl.export.formulas import flux
+from whorl.export.graph import OPSET, Graph
+
+__all__ = ["onnx_model", "write_onnx"]
+
+AXES = ("batch", "channels", "height", "width")
+
+
+def onnx_model(chain: Chain) -> Any:
+    """The chain as an ``onnx.ModelProto`` for float32 images; batch, channels, height and width are all free."""
+    from onnx import TensorProto, checker, helper
+
+    outer = Graph()
+    step = _Step(Graph(outer), _Sizes(outer, "image"), chain)
+    step.write("iteration", "image_before")
+    body = helper.make_graph(
+        [*step.graph.nodes, helper.make_node("Identity", ["go_on"], ["still_go_on"])],
+        "step",
+        [
+            helper.make_tensor_value_info("iteration", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go_on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("image_before", TensorProto.FLOAT, AXES),
+        ],
+        [
+            helper.make_tensor_value_info("still_go_on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("image_after", TensorProto.FLOAT, AXES),
+        ],
+    )
+    count, always = outer.number(chain.steps, np.int64), outer.number(True, np.bool_)
+    outer.named("filtered", "Loop", count, always, "image", body=body)
+    graph = helper.make_graph(
+        outer.nodes,
+        "whorl",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, AXES)],
+        [helper.make_tensor_value_info("filtered", TensorProto.FLOAT, AXES)],
+        list(outer.constants.values()),
+        doc_string="Rotationally invariant diffusion: a picture turned by any angle gives the same result, turned.",
+    )
+    model = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=8,
+        producer_name="whorl",
+        producer_version=__version__,
+    )
+    about = {"whorl": __version__, **chain.about}
+    texts = {key: value if isinstance(value, str) else json.dumps(value, default=str) for key, value in about.items()}
+    helper.set_model_props(model, texts)
+    checker.check_model(model, full_check=True)
+    return model
+
+
+def write_onnx(chain: Chain, path: Path) -> None:
+    """Write the chain as an ONNX file."""
+    path.write_bytes(onnx_model(chain).SerializeToString())
+
+
+class _Sizes:
+    """Shapes and mirrored indices of the image, computed once and used by every step."""
+
+    def __init__(self, graph: Graph, image: str) -> None:
+        self.graph = graph
+        shape = graph("Shape", image)
+        self.axes = [graph("Gather", shape, graph.number(axis, np.int64)) for axis in range(4)]
+        self.shape = shape
+        size = graph("Slice", shape, graph.integers(2), graph.integers(4))
+        self.flat = graph("Concat", graph.integers(-1, 1), size, axis=0)
+        self._indices: dict[tuple[int, int], str] = {}
+
+    def mirrored(self, axis: int, radius: int) -> str:
+        """Indices -radius .. size + radius - 1, folded back onto the pixels they mirror."""
+        if (axis, radius) not in self._indices:
+            graph, size = self.graph, self.axes[axis]
+            period = graph("Add", size, size)
+            first, end = graph.number(-radius, np.int64), graph("Add", size, graph.number(radius, np.int64))
+            around = graph("Mod", graph("Range", first, end, graph.number(1, np.int64)), period)
+            last = graph("Sub", period, graph.number(1, np.int64))
+            self._indices[axis, radius] = graph("Min", around, graph("Sub", last, around))
+        return self._indices[axis, radius]
+
+
+class _Step:
+    """One step of the chain as nodes of the loop's body."""
+
+    def __init__(self, graph: Graph, sizes: _Sizes, chain: Chain) -> None:
+        self.graph, self.sizes, self.chain = graph, sizes, chain
+
+    def write(self, iteration: str, u: str) -> None:
+        """``image_after = u - sum of the scales' forces``."""
+        graph, chain = self.graph, self.chain
+        outer, inner = self._of_step(chain.outer, iteration), self._of_step(chain.inner, iteration)
+        flat = graph("Reshape", u, self.sizes.flat)
+        v = self._responses(chain.bank, flat)
+        seen = v if chain.seen is None else self._responses(chain.seen, flat)
+        channels = (chain.seen or chain.bank).channels
+        parts = flux(graph, chain.activation, v, seen, channels, lambda each: self._accumulate(each, inner))
+        force = graph("Reshape", self._adjoint(chain.bank, parts, outer), self.sizes.shape)
+        graph.named("image_after", "Sub", u, force)
+
+    def _of_step(self, table: Tensor, iteration: str) -> list[str]:
+        """The weights of the scales in this step: constants where all steps agree, else looked up."""
+        graph = self.graph
+        if bool((table == table[:1]).all()):
+            return [graph.number(value) for value in table[0].tolist()]
+        return [graph("Gather", graph.number(column.numpy()), iteration) for column in table.unbind(1)]
+
+    def _responses(self, bank: Bank, flat: str) -> list[str]:
+        graph = self.graph
+        stencils = graph.number(bank.stencils.unsqueeze(1).numpy())
+        frames = [self._mirror(self._smooth(flat, taps), bank.margin) for taps in bank.gaussians]
+        return [graph("Conv", frame, stencils) for frame in frames]
+
+    def _adjoint(self, bank: Bank, parts: list[str], weights: list[str]) -> str:
+        graph = self.graph
+        stencils = graph.number(bank.stencils.flip(-1, -2).unsqueeze(0).numpy())
+        images = [graph("Mul", graph("Conv", part, stencils), c) for part, c in zip(parts, weights, strict=True)]
+        return self._sum([self._smooth(image, taps) for image, taps in zip(images, bank.gaussians, strict=True)])
+
+    def _accumulate(self, quantities: list[str], weights: list[str]) -> str:
+        """Sum over the coupled scales and image channels."""
+        total = self._sum([self.graph("Mul", q, w) for q, w in zip(quantities, weights, strict=True)])
+        return self._couple_channels(total) if "channels" in self.chain.activation.couple else total
+
+    def _sum(self, terms: list[str]) -> str:
+        return terms[0] if len(terms) == 1 else self.graph("Sum", *terms)
+
+    def _couple_channels(self, total: str) -> str:
+        """(n c, k, y, x) with every channel replaced by the sum of all."""
+        graph, axes = self.graph, self.sizes.axes
+        flat = graph("Shape", total)
+        rest = graph("Slice", flat, graph.integers(1), graph.integers(4))
+        batch = graph("Unsqueeze", axes[0], graph.integers(0))
+        channels = graph("Unsqueeze", axes[1], graph.integers(0))
+        apart = graph("Reshape", total, graph("Concat", batch, channels, rest, axis=0))
+        together = graph("ReduceSum", apart, graph.integers(1), keepdims=1)
+        return graph("Reshape", graph("Expand", together, graph("Shape", apart)), flat)
+
+    def _smooth(self, u: str, taps: tuple[float, ...]) -> str:
+        if len(taps) == 1:
+            return u
+        graph, kernel = self.graph, np.array([*taps[:0:-1], *taps])
+        for axis, shape in ((2, (1, 1, -1, 1)), (3, (1, 1, 1, -1))):
+            frame = graph("Gather", u, self.sizes.mirrored(axis, len(taps) - 1), axis=axis)
+            u = graph("Conv", frame, graph.number(kernel.reshape(shape)))
+        return u
+
+    def _mirror(self, u: str, radius: int) -> str:
+        for axis in (2, 3):
+            u = self.graph("Gather", u, self.sizes.mirrored(axis, radius), axis=axis)
+        return u
