@@ -3,7 +3,8 @@
     PYTHONPATH=src python experiments/study.py --out DIR --device cuda --engine fused --budget-seconds 540
 
 Results go to ``DIR/study.json``, rewritten after every trial. Trials that ``--resume FILE`` (or the file itself)
-already holds are skipped, so the study can be done in several sittings. Needs torch and numpy; Triton for ``--engine fused``.
+already holds are skipped, so the study can be done in several sittings. Needs torch and numpy, and Triton for
+``--engine fused``.
 """
 
 import argparse
