@@ -9,6 +9,7 @@ from torch import Tensor
 
 from whorl.data import ANGLES, RectangleSet
 from whorl.errors import ShapeError
+from whorl.evaluation.store import Store
 from whorl.metrics import mean_squared_error, population
 
 __all__ = ["AngleTable", "TestScenes", "evaluate"]
@@ -106,16 +107,27 @@ def evaluate(
     scenes: TestScenes,
     *,
     batch: int = 10,
+    store: Store | None = None,
+    key: str = "",
     advance: Callable[[int], None] = lambda images: None,
 ) -> AngleTable:
-    """Denoise the test scenes at every angle. Results are not clipped; ``advance(images)`` reports progress."""
-    rows = []
+    """Denoise the test scenes at every angle; results are not clipped.
+
+    With a ``store``, rows it holds under ``key`` are taken from there and new ones are kept, so that an interrupted
+    evaluation goes on where it was. ``advance(images)`` reports progress.
+    """
+    store, rows = store or Store(), []
     with torch.no_grad():
         for angle in scenes.angles:
-            clean, noisy = scenes.pairs(angle)
-            found = []
-            for target, f in zip(clean.split(batch), noisy.split(batch), strict=True):
-                found.append(mean_squared_error(denoise(f), target).cpu())
-                advance(len(f))
-            rows.append(torch.cat(found))
+            errors = store.get(key, angle)
+            if errors is None:
+                clean, noisy = scenes.pairs(angle)
+                errors = []
+                for target, f in zip(clean.split(batch), noisy.split(batch), strict=True):
+                    errors += mean_squared_error(denoise(f), target).tolist()
+                    advance(len(f))
+                store.put(key, angle, errors)
+            else:
+                advance(len(errors))
+            rows.append(torch.tensor(errors, dtype=torch.float64))
     return AngleTable(scenes.angles, torch.stack(rows))
