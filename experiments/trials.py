@@ -31,6 +31,10 @@ CANDIDATES = {
     "scheduled degree 3, 16 steps": NetworkSpec(scheduled=True, degree=3, steps=16),
     "own steps": NetworkSpec(own_steps=True),
     "own structure": NetworkSpec(own_structure=True),
+    "own structure alpha 0.45": NetworkSpec(own_structure=True, alpha=0.45),
+    "own structure alpha 0.3": NetworkSpec(own_structure=True, alpha=0.3),
+    "own structure gamma 1": NetworkSpec(own_structure=True, gamma=1.0),
+    "own structure isotropic": NetworkSpec("isotropic", own_structure=True),
     "own steps and structure, 5 scales": NetworkSpec(own_steps=True, own_structure=True, scales=5),
 }
 
