@@ -99,6 +99,8 @@ class _TiffPage(Page):
             self.layout = Layout(height, width, samples, dtype, colour, kept)
         tags = carried_tags(page, palette=self.palette is not None)
         self.metadata = Metadata(resolution(page), orientation(page), self.photometric == 0, profile(page), tags=tags)
+        if min(self._segment_size()) < 1:
+            raise FileError(f"{path}: strips or tiles without any pixel; the file is damaged.")
         self.banded = not page.is_tiled and not self._is_raw()
 
     def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
@@ -169,9 +171,10 @@ class _TiffPage(Page):
                 f"{self.path}: one compressed strip of {columns} x {rows} pixels would take {size} bytes of memory. "
                 "Save it with tiles, or with strips of fewer rows."
             )
-        if index >= len(page.dataoffsets) or index >= len(page.databytecounts):
-            raise FileError(f"{self.path}: has no strip or tile number {index}; the file is damaged.")
-        offset, count = int(page.dataoffsets[index]), int(page.databytecounts[index])
+        try:
+            offset, count = int(page.dataoffsets[index]), int(page.databytecounts[index])
+        except (IndexError, ValueError, TypeError):
+            raise FileError(f"{self.path}: has no strip or tile number {index}; the file is damaged.") from None
         data = None
         if count:
             page.parent.filehandle.seek(offset)
