@@ -10,7 +10,7 @@ CONTRAST = 9.0
 
 def near_and_far(model: models.Model, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
     """What a change of one pixel at the end of the halo, and one pixel further, changes at the centre."""
-    halo = steps * model.reach
+    halo, tau = steps * model.reach, model.automatic_step()
     size = 2 * (halo + 1) + 1
     torch.manual_seed(3)
     u = 20 * torch.rand(1, 2, size, size, dtype=torch.float64)
@@ -18,7 +18,7 @@ def near_and_far(model: models.Model, steps: int) -> tuple[torch.Tensor, torch.T
     def centre(image: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
             for _ in range(steps):
-                image = model._step(image, 0.02)
+                image = model._step(image, tau)
         return image[..., halo + 1, halo + 1]
 
     before, changes = centre(u), []
