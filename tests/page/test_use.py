@@ -60,6 +60,18 @@ def test_dropped_picture_gives_what_its_python_line_gives(drive: Any, photo: np.
     assert np.abs(expected - photo).max() > 5
 
 
+def test_tiny_pictures_are_pictures(drive: Any) -> None:
+    pictures = {"1 × 1": np.full((1, 1), 200, np.uint8), "5 × 2": np.full((2, 5, 3), (9, 99, 199), np.uint8)}
+    said = drive(
+        "dropTiny", lenient=True, contents=[{"size": size, "content": png(image)} for size, image in pictures.items()]
+    )
+    for answer, image in zip(said, pictures.values(), strict=True):
+        assert not answer["failure"]
+        assert answer["errors"] == [0, 0]  # one colour everywhere turns into itself
+        shown = np.reshape(answer["after"]["values"], (*image.shape[:2], 3))
+        assert np.array_equal(shown, image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=-1))
+
+
 def test_what_is_no_picture_is_refused_in_words(drive: Any) -> None:
     result = drive("dropNotes")
     assert result["failure"] == "“notes.png” is not a picture this browser can read. Try PNG, JPEG or WebP."

@@ -46,6 +46,21 @@ export async function dropAndFilter(page, { address, content, model }) {
   return { code: await text(page, "#python"), before: await pixels(page, "before"), after: await pixels(page, "after") };
 }
 
+// The smallest pictures there are, one after the other.
+export async function dropTiny(page, { address, contents }) {
+  await page.goto(address);
+  await ready(page);
+  const said = [];
+  for (const { size, content } of contents) {
+    await drop(page, { name: "tiny.png", content });
+    await page.waitForFunction((size) => document.querySelector("#facts").innerText.includes(size), size);
+    await ready(page);
+    const errors = (await page.locator(".number").allInnerTexts()).map(Number);
+    said.push({ errors, failure: await page.locator("#failure").isVisible(), after: await pixels(page, "after") });
+  }
+  return said;
+}
+
 export async function dropNotes(page, { address }) {
   await page.goto(address);
   await ready(page);

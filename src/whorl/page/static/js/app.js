@@ -59,7 +59,7 @@ const filter = latest(async () => {
 
 function facts(now, milliseconds, clean, noisy, planes, height, width) {
   const list = [
-    ["Size", `${width} × ${height}`, planes.length === 3 ? "colour" : "grey"],
+    ["Size", `${width} × ${height}`, `${planes.length === 3 ? "colour" : "grey"}${state.own?.reduced ? ", reduced" : ""}`],
     ["Steps", String(now.steps), `of ${now.tau.toPrecision(3)}`],
     ["Computed in", milliseconds < 995 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`, ""],
   ];

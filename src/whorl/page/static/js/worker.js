@@ -48,7 +48,7 @@ const tasks = {
 
   // Both ways round: filter the turned picture, turn the filtered one.
   async turn({ angle, noise, plan, images }) {
-    const k = await kernel, size = master.view, mask = discMask(size, MARGIN);
+    const k = await kernel, size = master.view, mask = discMask(size, Math.min(MARGIN, size / 8));
     const still = await unturned(noise, plan);
     const clean = record(master, size, angle), input = withNoise(clean, noise, angle);
     const output = diffuse(k, input, size, size, plan), turned = turnImage(still, size, angle);
