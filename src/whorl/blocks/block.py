@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from whorl import engines
 from whorl.activations import Activation
 from whorl.blocks.residual import ResNetBlock, ResNeXtBlock
 from whorl.operators import Operator
@@ -53,6 +54,7 @@ class DiffusionBlock(nn.Module):
         super().__init__()
         self.operator, self.activation, self.structure = operator, activation, structure
         self._tau = Positive(tau, trainable=trainable_tau, name="tau")
+        self.engine = "auto"
 
     @property
     def tau(self) -> Tensor:
@@ -61,8 +63,10 @@ class DiffusionBlock(nn.Module):
         return value
 
     def forward(self, u: Image) -> Image:
-        """The image after one step."""
-        return u - self.tau.to(u.dtype) * self.gradient(u)
+        """The image after one step, by the engine named in ``engine``; see :mod:`whorl.engines`."""
+        tau = self.tau
+        done = engines.step(self.operator, self.activation, self.structure, u, tau, self.engine)
+        return u - tau.to(u.dtype) * self.gradient(u) if done is None else done
 
     def gradient(self, u: Image) -> Image:
         r"""The descent direction without its sign, :math:`K^* \Phi(K u)`."""

@@ -144,7 +144,7 @@ def flow(model: "Model", time: float) -> Filter:
 
     def filter(u: Tensor) -> Tensor:
         for tau in steps:
-            u = u + tau * model.rhs(u)
+            u = model._step(u, tau)
         return u
 
     return filter

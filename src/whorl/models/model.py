@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from whorl import validation
+from whorl import engines, validation
 from whorl.activations import Activation
 from whorl.energies import Energy, QuadraticFidelity, refusal
 from whorl.operators import Operator
@@ -83,11 +84,11 @@ class Model(nn.Module):
         """The largest step taken when none is given."""
         return automatic_step(self.operator, self.activation, self._weight())
 
-    def step(self, u: Image, tau: float | None = None, *, insist: bool = False) -> Image:
+    def step(self, u: Image, tau: float | None = None, *, insist: bool = False, engine: str = "auto") -> Image:
         """One explicit step; the automatic one by default."""
         tau = self.automatic_step() if tau is None else validation.number(tau, "tau", self.name, 0.0)
         check_step(tau, self.step_limit(), self.name, insist=insist)
-        return self._step(self._checked(u), tau)
+        return self._step(self._checked(u), tau, engine)
 
     def forward(
         self,
@@ -96,21 +97,31 @@ class Model(nn.Module):
         *,
         tau: float | None = None,
         insist: bool = False,
+        engine: str = "auto",
         progress: Progress | None = None,
     ) -> Image:
-        """The image after the given diffusion time, reached in equal steps of at most ``tau``."""
+        """The image after the given diffusion time, reached in equal steps of at most ``tau``.
+
+        ``engine`` is one of ``whorl.engines.ENGINES``: compiled where possible, or the plain ``"reference"``.
+        """
         time = validation.number(time, "time", self.name, 0.0)
         largest = self.automatic_step() if tau is None else validation.number(tau, "tau", self.name, 0.0, open_low=True)
         check_step(min(largest, time), self.step_limit(), self.name, insist=insist)
         u = validation.finite(self._checked(u), self.name)
         validation.squarable(u, self.operator.squared_norm_bound(), self.name)
         steps = equal_steps(time, largest)
-        result = u if steps else u.clone()
-        for done, size in enumerate(steps, start=1):
-            result = self._step(result, size)
-            if progress is not None:
-                progress(done, len(steps))
-        return result
+        if not steps:
+            return u.clone()
+        learning = torch.is_grad_enabled() and (u.requires_grad or any(p.requires_grad for p in self.parameters()))
+        # Compiled engines take several steps in one pass over the image, but cannot look back at those in between.
+        stride = 1 if learning or self.fidelity is not None else len(steps) if progress is None else 8
+        for done in range(0, len(steps), stride):
+            some = steps[done : done + stride]
+            u = self._step(u, some[0], engine) if stride == 1 else self._advance(u, some, engine)
+            for count in range(done + 1, done + len(some) + 1):
+                if progress is not None:
+                    progress(count, len(steps))
+        return u
 
     def with_data(self, data: Image, weight: float) -> "Model":
         r"""The same model with the data term :math:`\frac{w}{2} \|u - f\|^2`, which keeps the flow near ``data``."""
@@ -138,8 +149,19 @@ class Model(nn.Module):
         force = -K.adjoint(flux)
         return force if self.fidelity is None else force - self.fidelity.gradient(u)
 
-    def _step(self, u: Image, tau: float) -> Image:
-        return u + tau * self._rhs(u)
+    def _step(self, u: Image, tau: float, engine: str = "auto") -> Image:
+        done = engines.step(self.operator, self.activation, self.structure, u, tau, engine)
+        if done is None:
+            return u + tau * self._rhs(u)
+        return done if self.fidelity is None else done - tau * self.fidelity.gradient(u)
+
+    def _advance(self, u: Image, steps: list[float], engine: str) -> Image:
+        done = engines.advance(self.operator, self.activation, self.structure, u, steps, engine)
+        if done is None:
+            for tau in steps:
+                u = u + tau * self._rhs(u)
+            return u
+        return done
 
     def _weight(self) -> float:
         return 0.0 if self.fidelity is None else self.fidelity.weight

@@ -1,0 +1,42 @@
+"""What an engine is: it takes the steps of plans, forwards and backwards."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torch import Tensor
+
+from whorl.engines.plan import Plan
+
+__all__ = ["Engine", "Gradients"]
+
+
+class Gradients(NamedTuple):
+    """Derivatives with respect to the image and to the numbers of a step."""
+
+    u: Tensor
+    tau: float
+    contrast: float
+    beta: tuple[float, ...]
+
+
+class Engine(ABC):
+    """Base of all engines. Images are contiguous ``(n, c, y, x)`` on the engine's device and are never changed."""
+
+    name: str
+
+    @abstractmethod
+    def refusal(self, plan: Plan, u: Tensor, learning: bool) -> str:
+        """Why this engine cannot take the step on this image (and its derivative, when learning); empty if it can."""
+
+    @abstractmethod
+    def advance(
+        self, plan: Plan, u: Tensor, taus: Sequence[float], contrast: float, beta: tuple[float, ...] | None
+    ) -> Tensor:
+        """The image after explicit steps of the given sizes."""
+
+    @abstractmethod
+    def pull_back(
+        self, plan: Plan, u: Tensor, w: Tensor, tau: float, contrast: float, beta: tuple[float, ...] | None
+    ) -> Gradients:
+        """The transposed derivative of one step at ``u``, applied to ``w``."""

@@ -1,0 +1,146 @@
+r"""The derivative of the nonlinearity, cell by cell.
+
+The derivative :math:`L = L_h(J)` of the matrix function :math:`D = h(J)` is self-adjoint and needs no eigenvectors. In
+the coordinates t = (J11 + J22)/2, d = (J11 - J22)/2, e = J12 with eigenvalues :math:`\nu_{1,2} = t \pm \delta`, a
+perturbation S has a trace, a part :math:`\kappa` along :math:`(d, e)/\delta` and one across. With the secant s and the
+slopes at both eigenvalues, m' their mean and n' half their difference,
+
+    trace  of L S  =  m' trace + n' kappa
+    along  of L S  =  n' trace + m' kappa          across of L S  =  s times the part across.
+
+Only the direction is divided by :math:`\delta`, so equal eigenvalues are no exception.
+"""
+
+import math
+from typing import Any
+
+from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, half, one, put, zero
+from whorl.engines.cpu.cells import haar, spread
+from whorl.engines.cpu.diffusivities import secant, slope, value
+from whorl.engines.cpu.tensors import tiny
+
+__all__ = ["flux_pair", "linearise", "products"]
+
+
+def _collect_uncoupled(coupling, first, j, Sa, Sb, Sc, xx, xy, yy):  # type: ignore[no-untyped-def]
+    put(Sa, j, xx if first else at(Sa, j) + xx)
+    put(Sc, j, yy if first else at(Sc, j) + yy)
+
+
+def _collect_isotropic(coupling, first, j, Sa, Sb, Sc, xx, xy, yy):  # type: ignore[no-untyped-def]
+    put(Sa, j, xx + yy if first else at(Sa, j) + (xx + yy))
+
+
+def _collect_anisotropic(coupling, first, j, Sa, Sb, Sc, xx, xy, yy):  # type: ignore[no-untyped-def]
+    put(Sa, j, xx if first else at(Sa, j) + xx)
+    put(Sb, j, xy if first else at(Sb, j) + xy)
+    put(Sc, j, yy if first else at(Sc, j) + yy)
+
+
+def _entries_uncoupled(coupling, j, a, b, c):  # type: ignore[no-untyped-def]
+    return at(a, j), zero(at(a, j)), at(c, j)
+
+
+def _entries_isotropic(coupling, j, a, b, c):  # type: ignore[no-untyped-def]
+    return at(a, j), zero(at(a, j)), at(a, j)
+
+
+def _entries_anisotropic(coupling, j, a, b, c):  # type: ignore[no-untyped-def]
+    return at(a, j), at(b, j), at(c, j)
+
+
+collect = by_literal(_collect_uncoupled, _collect_isotropic, _collect_anisotropic)
+entries = by_literal(_entries_uncoupled, _entries_isotropic, _entries_anisotropic)
+
+
+@compiled()
+def products(
+    coupling: int, first: bool, x: Any, y: Any, t: int, b: int, n: int, w: float, k: Any,
+    Sa: Any, Sb: Any, Sc: Any, Sr: Any,
+) -> None:  # fmt: skip
+    """Add w times the symmetric product of two fields' details to S; the part of gamma stands apart, in Sr."""
+    xx, yy, xy, dx, dy, dxy = w * at(k, 0), w * at(k, 1), w * at(k, 2), w * at(k, 3), w * at(k, 4), w * at(k, 5)
+    for j in range(n):
+        p, q, r = haar(x, t, b, j)
+        p_, q_, r_ = haar(y, t, b, j)
+        rr = r * r_
+        collect(
+            coupling, first, j, Sa, Sb, Sc, fma(xx * p, p_, dx * rr), xy * fma(p, q_, q * p_), fma(yy * q, q_, dy * rr)
+        )
+        put(Sr, j, dxy * rr if first else at(Sr, j) + dxy * rr)
+
+
+@compiled()
+def _scalar(kind: int, n: int, J: Any, S: Any, rate: float, unit: float) -> None:
+    for j in range(n):
+        s2 = at(J, j)
+        h = value(kind, s2, rate)
+        put(J, j, h)
+        put(S, j, at(S, j) * slope(kind, s2, h, rate, unit))
+
+
+def _linearise_uncoupled(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
+    _scalar(kind, n, Ja, Sa, rate, unit)
+    _scalar(kind, n, Jc, Sc, rate, unit)
+
+
+def _linearise_isotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
+    _scalar(kind, n, Ja, Sa, rate, unit)
+
+
+def _linearise_anisotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
+    for j in range(n):
+        xx, xy, yy = at(Ja, j), at(Jb, j), at(Jc, j)
+        centre, split = half(xx) * (xx + yy), half(xx) * (xx - yy)
+        radius = math.sqrt(fma(split, split, xy * xy))
+        top, low = centre + radius, max(centre - radius, zero(xx))
+        h_top, h_low = value(kind, top, rate), value(kind, low, rate)
+        slope_top, slope_low = slope(kind, top, h_top, rate, unit), slope(kind, low, h_low, rate, unit)
+        s = secant(kind, radius + radius, h_low, h_top, unit)
+        mean, m, n_ = half(xx) * (h_top + h_low), half(xx) * (slope_top + slope_low), half(xx) * (slope_top - slope_low)
+        mixed = s * xy
+        put(Ja, j, fma(s, split, mean))
+        put(Jb, j, mixed)
+        put(Jc, j, fma(-s, split, mean))
+        sign = one(xx) if mixed > zero(xx) else (-one(xx) if mixed < zero(xx) else zero(xx))
+        trace, dd, ee = at(Sa, j) + at(Sc, j), at(Sa, j) - at(Sc, j), at(Sb, j) - sign * at(Sr, j)
+        inverse = one(xx) / max(radius, tiny(xx))
+        cos, sin = split * inverse, xy * inverse
+        kappa = fma(cos, dd, sin * ee)
+        whole, along = fma(m, trace, n_ * kappa), fma(n_, trace, (m - s) * kappa)
+        apart = fma(s, dd, along * cos)
+        put(Sa, j, half(xx) * (whole + apart))
+        put(Sb, j, fma(s, ee, along * sin))
+        put(Sc, j, half(xx) * (whole - apart))
+
+
+linearise = by_literal(_linearise_uncoupled, _linearise_isotropic, _linearise_anisotropic)
+"""Replace J by the tensor D = h(J), and S by L_h(J)[S]."""
+
+
+@compiled()
+def flux_pair(
+    coupling: int, x: Any, y: Any, t: int, b: int, n: int, a: Any, b_: Any, c_: Any, Sa: Any, Sb: Any, Sc: Any,
+    k: Any, k_seen: Any, factor: float, weight: float, across: Any, down: Any, c: int, E: Any, F: Any,
+    one_: Any, two_: Any,
+) -> None:  # fmt: skip
+    """Spread ``factor`` times the flux of y under D and ``weight`` times the derivative of the structure of x along S.
+
+    The products of both with the details of x are left in ``one_`` and ``two_``.
+    """
+    kxx, kyy, kxy, mx, my, mxy = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4), at(k, 5)
+    jxx, jyy, jxy, dx, dy = at(k_seen, 0), at(k_seen, 1), half(weight) * at(k_seen, 2), at(k_seen, 3), at(k_seen, 4)
+    twice = weight + weight
+    for j in range(n):
+        p, q, r = haar(x, t, b, j)
+        p_, q_, r_ = haar(y, t, b, j)
+        d11, d12, d22 = entries(coupling, j, a, b_, c_)
+        s11, s12, s22 = entries(coupling, j, Sa, Sb, Sc)
+        m12, n12 = kxy * d12, jxy * s12
+        P1, Q1 = fma(kxx * d11, p_, m12 * q_), fma(kyy * d22, q_, m12 * p_)
+        R1 = (fma(mx, d11, my * d22) - mxy * abs(d12)) * r_
+        P2, Q2, R2 = fma(jxx * s11, p, n12 * q), fma(jyy * s22, q, n12 * p), fma(dx, s11, dy * s22) * r
+        put(one_, j, fma(P1, p, fma(Q1, q, R1 * r)))
+        put(two_, j, fma(P2, p, fma(Q2, q, R2 * r)))
+        P, Q, R = fma(factor, P1, twice * P2), fma(factor, Q1, twice * Q2), fma(factor, R1, twice * R2)
+        spread(P, Q, R, j, across, down, c, E, F)

@@ -1,0 +1,49 @@
+"""Threads for the compiled kernels, which hold no Python lock.
+
+As many as torch uses: ``torch.set_num_threads`` governs both. The caller works along, so that one thread needs no pool.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import torch
+
+__all__ = ["bands", "run"]
+
+
+def run(function: Callable[..., object], tasks: Sequence[tuple[Any, ...]]) -> None:
+    """Call the function with every tuple of arguments, in any order, on all threads."""
+    queue = iter(tasks)
+    helpers = min(torch.get_num_threads(), len(tasks)) - 1
+    waiting = [_pool(os.getpid()).submit(_work, function, queue) for _ in range(helpers)]
+    _work(function, queue)
+    for helper in waiting:
+        helper.result()
+
+
+def bands(height: int, images: int, shortest: int) -> list[tuple[int, int]]:
+    """Rows split so that all threads have work, into bands not shorter than ``shortest`` where possible.
+
+    Results do not depend on the bands; only time does.
+    """
+    threads = torch.get_num_threads()
+    wanted = 1 if threads == 1 else -(-2 * threads // images)
+    count = max(1, min(wanted, height // max(shortest, 1)))
+    edges = [height * i // count for i in range(count + 1)]
+    return list(pairwise(edges))
+
+
+def _work(function: Callable[..., object], queue: Iterable[tuple[Any, ...]]) -> None:
+    # Taking the next item of a shared list iterator is one operation under Python's lock.
+    for arguments in queue:
+        function(*arguments)
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """The pool of this process; a forked child inherits none of its parent's threads and makes its own."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="whorl")

@@ -1,0 +1,134 @@
+"""Which engine takes a step: chosen by itself, or by name."""
+
+import logging
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor
+
+from whorl.activations import Activation
+from whorl.engines.base import Engine
+from whorl.engines.differentiable import Step
+from whorl.engines.plan import Plan, betas, describe
+from whorl.operators import Operator
+
+__all__ = ["ENGINES", "advance", "select", "step"]
+
+ENGINES = ("auto", "reference", "numba", "triton")
+"""What ``engine=`` takes. ``reference`` is plain PyTorch; ``auto`` takes the compiled engine of the image's device."""
+
+_HOMES = {"numba": ("numba", "whorl.engines.cpu.engine"), "triton": ("triton", "whorl.engines.cuda.engine")}
+_EXTRAS = {"numba": "fast", "triton": "cuda"}
+_DEVICES = {"cpu": "numba", "cuda": "triton"}
+
+_log = logging.getLogger("whorl.engines")
+
+
+def advance(
+    operator: Operator,
+    activation: Activation,
+    structure: Operator | None,
+    u: Tensor,
+    taus: Sequence[float],
+    engine: str = "auto",
+) -> Tensor | None:
+    """The image after explicit steps of these sizes, not differentiable; None where the reference must take them."""
+    chosen, plan = select(operator, activation, structure, u, engine)
+    if chosen is None or plan is None:
+        return None
+    contrast = activation.diffusivity.contrast.detach()
+    return chosen.advance(plan, u.detach().contiguous(), taus, float(contrast), _values(operator))
+
+
+def step(
+    operator: Operator,
+    activation: Activation,
+    structure: Operator | None,
+    u: Tensor,
+    tau: Tensor | float,
+    engine: str = "auto",
+) -> Tensor | None:
+    """One explicit step, differentiable in ``u``, ``tau``, contrast and beta; None where the reference must take it."""
+    contrast, beta = activation.diffusivity.contrast, betas(operator)
+    parts = [part for part in (u, tau, contrast, beta) if isinstance(part, Tensor)]
+    learning = torch.is_grad_enabled() and any(part.requires_grad for part in parts)
+    chosen, plan = select(operator, activation, structure, u, engine, learning=learning)
+    if chosen is None or plan is None:
+        return None
+    tau = torch.as_tensor(tau, dtype=torch.float64)
+    result: Tensor = Step.apply(u, tau, contrast, beta, plan, chosen)  # type: ignore[no-untyped-call]
+    return result
+
+
+def select(
+    operator: Operator,
+    activation: Activation,
+    structure: Operator | None,
+    u: Tensor,
+    engine: str = "auto",
+    *,
+    learning: bool = False,
+) -> tuple[Engine | None, Plan | None]:
+    """The engine for a step on this image and the plan it takes, or ``(None, None)`` for the reference.
+
+    Under ``"auto"`` a missing package or a model without compiled form leads to the reference, with one line in the log
+    of ``whorl.engines`` per reason; an engine asked for by name raises instead.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"engine {engine!r} is unknown. Known: {', '.join(ENGINES)}.")
+    if engine == "reference" or not _plain(u):
+        return None, None
+    name = _DEVICES.get(u.device.type, "") if engine == "auto" else engine
+    plan = describe(operator, activation, structure)
+    reason = plan if isinstance(plan, str) else _missing(name)
+    if not reason and isinstance(plan, Plan):
+        chosen = _engine(name)
+        reason = chosen.refusal(plan, u, learning)
+        if not reason:
+            return chosen, plan
+    if engine != "auto":
+        raise ValueError(f"engine {engine!r}: {reason}. Leave the engine out, or ask for 'reference'.")
+    if name:
+        _say_once(f"{reason}; the reference engine takes over, slower but equal up to rounding.")
+    return None, None
+
+
+def _plain(u: Tensor) -> bool:
+    """Whether the tensor holds numbers: while PyTorch traces, compiles or transforms, only the reference will do."""
+    return (
+        type(u) in (Tensor, torch.nn.Parameter)
+        and not torch.compiler.is_compiling()
+        and torch._C._get_tracing_state() is None
+        and torch._C._functorch.peek_interpreter_stack() is None
+        and torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is None
+    )
+
+
+@cache
+def _missing(name: str) -> str:
+    """Why an engine cannot be loaded at all."""
+    package, _ = _HOMES.get(name, ("", ""))
+    if not package:
+        return "no engine for this device"
+    if find_spec(package) is None:
+        return f"the engine {name!r} needs the package {package}: pip install 'whorl[{_EXTRAS[name]}]'"
+    return ""
+
+
+@cache
+def _engine(name: str) -> Engine:
+    engine: Engine = import_module(_HOMES[name][1]).engine()
+    return engine
+
+
+@cache
+def _say_once(message: str) -> None:
+    _log.warning("%s", message)
+
+
+def _values(operator: Operator) -> tuple[float, ...] | None:
+    beta = betas(operator)
+    return None if beta is None else tuple(beta.tolist())
