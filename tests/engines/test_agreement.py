@@ -75,6 +75,21 @@ COUPLINGS = {
         None,
     ),
     "smoothed": (Composed(CellGradient(), Smoothing(0.8)), Isotropic(by_name("weickert", 9.0)), None),
+    "own weights in the structure": (
+        ScaleStack(CellGradient(), SCALES, [0.5, -1.0, 2.0]),
+        Anisotropic(by_name("exponential", 9.0), ("scales",), scale_weights=SCALES.omega),
+        ScaleStack(CellGradient(0.5), SCALES, [1.5, 0.7, 0.3]),
+    ),
+    "own scales in the structure": (
+        CellGradient(),
+        Isotropic(by_name("exponential", 9.0), ("channels", "scales")),
+        ScaleStack(CellGradient(), SCALES, [1.5, 0.7, 0.3]),
+    ),
+    "scale by scale": (
+        ScaleStack(CellGradient(), SCALES),
+        Isotropic(by_name("exponential", 9.0)),
+        ScaleStack(CellGradient(0.5), sample_scales(3, 1.0, 4.0)),
+    ),
     "structure for all scales": (
         ScaleStack(CellGradient(0.2), SCALES),
         Anisotropic(by_name("charbonnier", 9.0), ("channels", "scales"), gamma=0.5),
@@ -100,9 +115,12 @@ def trained(name):
     kind = type(g)(float(g.contrast), trainable=True)
     options = {"gamma": activation.gamma} if isinstance(activation, Anisotropic) else {}
     phi = type(activation)(kind, activation.couple, scale_weights=activation._buffers["scale_weights"], **options)
-    K = operator
-    if isinstance(K, ScaleStack):
-        K = ScaleStack(K.operator, K.sampling, K.beta.tolist(), trainable=True)
+    K, structure = (
+        ScaleStack(part.operator, part.sampling, part.beta.tolist(), trainable=True)
+        if isinstance(part, ScaleStack)
+        else part
+        for part in (operator, structure)
+    )
     limit = Model(K, phi).automatic_step()
     return DiffusionBlock(K, phi, limit, structure=structure, trainable_tau=True)
 

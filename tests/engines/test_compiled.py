@@ -105,7 +105,9 @@ def test_auto_takes_the_compiled_engine(rng):
     model = FAST["perona-malik"]
     u = catalogue.noise(rng, 1, 1, 9, 9)
     chosen, plan = engines.select(model.operator, model.activation, model.structure, u)
-    assert chosen is not None and chosen.name == "numba" and plan is not None
+    assert chosen is not None
+    assert chosen.name == "numba"
+    assert plan is not None
 
 
 @pytest.mark.parametrize("name", ["you-kaveh", "lysaker", "weickert-integration", "multiscale, scale-adaptive"])
@@ -114,8 +116,10 @@ def test_a_model_without_compiled_form_falls_back_and_says_so_once(name, rng, ca
     model, u = catalogue.MODELS[name], catalogue.noise(rng, 1, 1, 9, 9)
     with caplog.at_level(logging.WARNING, "whorl.engines"), torch.no_grad():
         first, second = model.step(u), model.step(u)
-        assert torch.equal(first, model.step(u, engine="reference")) and torch.equal(first, second)
-    assert len(caplog.records) == 1 and "reference engine takes over" in caplog.text
+        assert torch.equal(first, model.step(u, engine="reference"))
+        assert torch.equal(first, second)
+    assert len(caplog.records) == 1
+    assert "reference engine takes over" in caplog.text
     with pytest.raises(ValueError, match="has no compiled form"):
         model.step(u, engine="numba")
 

@@ -8,16 +8,23 @@ from torch import Tensor
 
 from whorl.engines.plan import Plan
 
-__all__ = ["Engine", "Gradients"]
+__all__ = ["Engine", "Gradients", "Numbers"]
+
+
+class Numbers(NamedTuple):
+    """The numbers of a step beside its size: contrast, and the weights of the scales in flux and structure."""
+
+    contrast: float
+    beta: tuple[float, ...]
+    seen: tuple[float, ...]
 
 
 class Gradients(NamedTuple):
-    """Derivatives with respect to the image and to the numbers of a step."""
+    """Derivatives with respect to the image, the step size and the numbers of a step."""
 
     u: Tensor
     tau: float
-    contrast: float
-    beta: tuple[float, ...]
+    numbers: Numbers
 
 
 class Engine(ABC):
@@ -30,13 +37,9 @@ class Engine(ABC):
         """Why this engine cannot take the step on this image (and its derivative, when learning); empty if it can."""
 
     @abstractmethod
-    def advance(
-        self, plan: Plan, u: Tensor, taus: Sequence[float], contrast: float, beta: tuple[float, ...] | None
-    ) -> Tensor:
+    def advance(self, plan: Plan, u: Tensor, taus: Sequence[float], numbers: Numbers) -> Tensor:
         """The image after explicit steps of the given sizes."""
 
     @abstractmethod
-    def pull_back(
-        self, plan: Plan, u: Tensor, w: Tensor, tau: float, contrast: float, beta: tuple[float, ...] | None
-    ) -> Gradients:
+    def pull_back(self, plan: Plan, u: Tensor, w: Tensor, tau: float, numbers: Numbers) -> Gradients:
         """The transposed derivative of one step at ``u``, applied to ``w``."""

@@ -9,42 +9,49 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Engine
-from whorl.engines.plan import Plan
+from whorl.engines.base import Engine, Numbers
+from whorl.engines.plan import Plan, Trained
 
-__all__ = ["Step"]
+__all__ = ["Step", "numbers"]
 
 
 class Step(torch.autograd.Function):
-    """``Step.apply(u, tau, contrast, beta, plan, engine)``; first derivatives with respect to the first four."""
+    """``Step.apply(u, tau, contrast, beta, seen, plan, engine)``; first derivatives with respect to the first five."""
 
     @staticmethod
     def forward(
-        ctx: Any, u: Tensor, tau: Tensor, contrast: Tensor, beta: Tensor | None, plan: Plan, engine: Engine
+        ctx: Any,
+        u: Tensor,
+        tau: Tensor,
+        contrast: Tensor,
+        beta: Tensor | None,
+        seen: Tensor | None,
+        plan: Plan,
+        engine: Engine,
     ) -> Tensor:
         """The image after the step."""
         source = u.detach().contiguous()
-        ctx.numbers = float(tau), float(contrast), None if beta is None else tuple(beta.tolist())
+        ctx.tau, ctx.values = float(tau), numbers(Trained(contrast, beta, seen))
         ctx.plan, ctx.engine = plan, engine
         ctx.save_for_backward(source)
-        return engine.advance(plan, source, [ctx.numbers[0]], *ctx.numbers[1:])
+        return engine.advance(plan, source, [ctx.tau], ctx.values)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, w: Tensor) -> tuple[Tensor | None, ...]:
-        """The derivatives with respect to image, tau, contrast and beta."""
+        """The derivatives with respect to image, tau, contrast and the weights of the scales."""
         (source,) = ctx.saved_tensors
-        found = ctx.engine.pull_back(ctx.plan, source, w.detach().contiguous(), *ctx.numbers)
+        found = ctx.engine.pull_back(ctx.plan, source, w.detach().contiguous(), ctx.tau, ctx.values)
+        scalars = (found.tau, *found.numbers)
         wanted = ctx.needs_input_grad
+        derivatives = [
+            torch.tensor(value, dtype=torch.float64) if want else None
+            for value, want in zip(scalars, wanted[1:5], strict=True)
+        ]
+        return found.u if wanted[0] else None, *derivatives, None, None
 
-        def number(value: Any, index: int) -> Tensor | None:
-            return torch.tensor(value, dtype=torch.float64) if wanted[index] else None
 
-        return (
-            found.u if wanted[0] else None,
-            number(found.tau, 1),
-            number(found.contrast, 2),
-            number(found.beta, 3),
-            None,
-            None,
-        )
+def numbers(values: Trained) -> Numbers:
+    """The values of the trained tensors."""
+    lists = [(1.0,) if beta is None else tuple(beta.detach().tolist()) for beta in (values.beta, values.seen)]
+    return Numbers(float(values.contrast.detach()), *lists)

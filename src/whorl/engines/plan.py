@@ -1,27 +1,25 @@
 """What an engine needs to know of a model: the step as plain numbers, or the reason why it has no compiled form."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from torch import Tensor
 
 from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
-from whorl.diffusivities import (
-    Charbonnier,
-    Exponential,
-    Homogeneous,
-    Rational,
-    RegularisedTV,
-    Weickert,
-)
+from whorl.diffusivities import Charbonnier, Exponential, Homogeneous, Rational, RegularisedTV, Weickert
 from whorl.operators import CellGradient, Composed, Operator, ScaleStack
 from whorl.types import Spacing
 
-__all__ = ["Cells", "Plan", "describe"]
+__all__ = ["Cells", "Plan", "Trained", "describe", "trained"]
 
 DIFFUSIVITIES = (Exponential, Rational, Charbonnier, RegularisedTV, Weickert, Homogeneous)
 """The diffusivities with a closed form that engines compile."""
 
-ACTIVATIONS: dict[type[Activation], str] = {Uncoupled: "uncoupled", Isotropic: "isotropic", Anisotropic: "anisotropic"}
+ACTIVATIONS: dict[type[Activation], str] = {
+    Uncoupled: "uncoupled",
+    Isotropic: "isotropic",
+    Anisotropic: "anisotropic",
+}
 
 
 @dataclass(frozen=True)
@@ -35,10 +33,10 @@ class Cells:
 
 @dataclass(frozen=True)
 class Plan:
-    r"""A step :math:`u - \tau \sum_\ell \omega_\ell \beta_\ell G_\ell K^* D\, \beta_\ell K G_\ell u`.
+    r"""A step :math:`u - \tau \sum_\ell \omega_\ell \beta_\ell G_\ell K^* D\, \beta_\ell K G_\ell u`, less its numbers.
 
-    ``D`` comes from the structure, summed over ``couple`` with the weights ``inside``. ``structure`` is None where
-    the fields that flow also steer. Contrast, tau and beta are tensors, perhaps trained, and are given with each call.
+    ``D`` comes from the structure: the responses of ``structure``, or of ``flux`` where that is None, summed over what
+    is coupled with the weights ``inside``. Contrast, tau and beta may be trained and are given with each call.
     """
 
     coupling: str
@@ -52,10 +50,22 @@ class Plan:
     couple_scales: bool
 
     @property
-    def radius(self) -> int:
-        """The largest radius of a Gaussian in the step."""
-        sets = [self.flux] if self.structure is None else [self.flux, self.structure]
-        return max(len(taps) - 1 for cells in sets for taps in cells.taps)
+    def seen(self) -> Cells:
+        """The cell gradients that steer."""
+        return self.flux if self.structure is None else self.structure
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether the step looks at the neighbours of a pixel alone: one scale, and no Gaussian."""
+        return self.flux.taps == ((1.0,),) and self.structure is None
+
+
+class Trained(NamedTuple):
+    """The tensors of a step that may be trained; ``beta`` and ``seen`` weigh the scales in flux and structure."""
+
+    contrast: Tensor
+    beta: Tensor | None
+    seen: Tensor | None
 
 
 def describe(operator: Operator, activation: Activation, structure: Operator | None = None) -> Plan | str:
@@ -68,34 +78,40 @@ def describe(operator: Operator, activation: Activation, structure: Operator | N
         return f"the diffusivity {type(g).__name__} has no compiled form"
     if g.scale_adaptive:
         return "a contrast per scale has no compiled form"
-    flux, seen = _cells(operator), None if structure is None else _cells(structure)
+    flux = _cells(operator)
     if flux is None:
         return f"{type(operator).__name__} has no compiled form"
-    if structure is not None and (seen is None or len(seen.taps) > 1):
+    steering = None if structure is None else _cells(structure)
+    if structure is not None and steering is None:
         return f"a structure from {type(structure).__name__} has no compiled form"
-    scales = len(flux.taps)
-    omega = tuple(operator.get_buffer("omega").tolist()) if isinstance(operator, ScaleStack) else (1.0,)
-    couple_scales = "scales" in activation.couple and scales > 1 and seen is None
+    scales = len((steering or flux).taps)
+    couple_scales = "scales" in activation.couple and scales > 1
+    if not couple_scales and scales not in (1, len(flux.taps)):
+        return f"a structure of {scales} scales for a flux of {len(flux.taps)} has no compiled form"
     weights = activation._buffers["scale_weights"]
     inside = tuple(weights.tolist()) if couple_scales and weights is not None else (1.0,) * scales
     if len(inside) != scales:
-        return f"{len(inside)} scale weights do not fit {scales} scales"
-    gamma = activation.gamma if isinstance(activation, Anisotropic) else 0.0
+        return f"{len(inside)} weights for {scales} scales have no compiled form"
     return Plan(
-        coupling,
-        type(g).__name__,
-        gamma,
-        flux,
-        omega,
-        (1.0,) if seen is not None else inside,
-        seen,
-        "channels" in activation.couple,
-        couple_scales,
+        coupling=coupling,
+        diffusivity=type(g).__name__,
+        gamma=activation.gamma if isinstance(activation, Anisotropic) else 0.0,
+        flux=flux,
+        omega=tuple(operator.get_buffer("omega").tolist()) if isinstance(operator, ScaleStack) else (1.0,),
+        inside=inside,
+        structure=steering,
+        couple_channels="channels" in activation.couple,
+        couple_scales=couple_scales,
     )
 
 
-def betas(operator: Operator) -> Tensor | None:
-    """The weights of the scales, where the operator has them."""
+def trained(operator: Operator, activation: Activation, structure: Operator | None = None) -> Trained:
+    """The tensors that go with the plan."""
+    steering = operator if structure is None else structure
+    return Trained(activation.diffusivity.contrast, _beta(operator), _beta(steering))
+
+
+def _beta(operator: Operator) -> Tensor | None:
     return operator.beta if isinstance(operator, ScaleStack) else None
 
 

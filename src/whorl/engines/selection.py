@@ -11,8 +11,8 @@ from torch import Tensor
 
 from whorl.activations import Activation
 from whorl.engines.base import Engine
-from whorl.engines.differentiable import Step
-from whorl.engines.plan import Plan, betas, describe
+from whorl.engines.differentiable import Step, numbers
+from whorl.engines.plan import Plan, describe, trained
 from whorl.operators import Operator
 
 __all__ = ["ENGINES", "advance", "select", "step"]
@@ -39,8 +39,7 @@ def advance(
     chosen, plan = select(operator, activation, structure, u, engine)
     if chosen is None or plan is None:
         return None
-    contrast = activation.diffusivity.contrast.detach()
-    return chosen.advance(plan, u.detach().contiguous(), taus, float(contrast), _values(operator))
+    return chosen.advance(plan, u.detach().contiguous(), taus, numbers(trained(operator, activation, structure)))
 
 
 def step(
@@ -52,14 +51,14 @@ def step(
     engine: str = "auto",
 ) -> Tensor | None:
     """One explicit step, differentiable in ``u``, ``tau``, contrast and beta; None where the reference must take it."""
-    contrast, beta = activation.diffusivity.contrast, betas(operator)
-    parts = [part for part in (u, tau, contrast, beta) if isinstance(part, Tensor)]
+    values = trained(operator, activation, structure)
+    parts = [part for part in (u, tau, *values) if isinstance(part, Tensor)]
     learning = torch.is_grad_enabled() and any(part.requires_grad for part in parts)
     chosen, plan = select(operator, activation, structure, u, engine, learning=learning)
     if chosen is None or plan is None:
         return None
     tau = torch.as_tensor(tau, dtype=torch.float64)
-    result: Tensor = Step.apply(u, tau, contrast, beta, plan, chosen)  # type: ignore[no-untyped-call]
+    result: Tensor = Step.apply(u, tau, *values, plan, chosen)  # type: ignore[no-untyped-call]
     return result
 
 
@@ -127,8 +126,3 @@ def _engine(name: str) -> Engine:
 @cache
 def _say_once(message: str) -> None:
     _log.warning("%s", message)
-
-
-def _values(operator: Operator) -> tuple[float, ...] | None:
-    beta = betas(operator)
-    return None if beta is None else tuple(beta.tolist())

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Engine, Gradients
+from whorl.engines.base import Engine, Gradients, Numbers
 from whorl.engines.cpu.derivative import derivative
-from whorl.engines.cpu.layout import Array, gradients, kind, layout, numbers
+from whorl.engines.cpu.layout import Array, constants, gradients, kind, layout
 from whorl.engines.cpu.pipeline import CHUNK, pipeline
 from whorl.engines.cpu.strips import strip
 from whorl.engines.cpu.threads import bands, run
@@ -44,21 +44,17 @@ class NumbaEngine(Engine):
             return "the derivative of Weickert's diffusivity as a matrix function has no compiled form"
         return "" if _has_fma() else "this processor has no fused multiply-add"
 
-    def advance(
-        self, plan: Plan, u: Tensor, taus: Sequence[float], contrast: float, beta: tuple[float, ...] | None
-    ) -> Tensor:
-        if plan.radius == 0 and len(plan.flux.taps) == 1 and plan.structure is None:
-            return _piped(plan, u, list(taus), contrast, beta)
+    def advance(self, plan: Plan, u: Tensor, taus: Sequence[float], numbers: Numbers) -> Tensor:
+        if plan.pointwise:
+            return _piped(plan, u, list(taus), numbers)
         for tau in taus:
-            u = _smoothed(plan, u, tau, contrast, beta)
+            u = _smoothed(plan, u, tau, numbers)
         return u
 
-    def pull_back(
-        self, plan: Plan, u: Tensor, w: Tensor, tau: float, contrast: float, beta: tuple[float, ...] | None
-    ) -> Gradients:
+    def pull_back(self, plan: Plan, u: Tensor, w: Tensor, tau: float, numbers: Numbers) -> Gradients:
         n, C, H, W = u.shape
         where = layout(plan, C, _real(u))
-        values = numbers(plan, where, tau, contrast, beta)
+        values = constants(plan, where, tau, numbers)
         kernel = derivative(*kind(plan))
         out = torch.empty_like(u)
         flat, cotangent, result = _flat(u), _flat(w), _flat(out)
@@ -77,17 +73,17 @@ class NumbaEngine(Engine):
             )  # fmt: skip
 
         run(work, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H, n, 4 * halo)])
-        return Gradients(out, *gradients(plan, where, sums.sum((0, 1)), tau, contrast, beta))
+        return Gradients(out, *gradients(plan, where, sums.sum((0, 1)), tau, numbers))
 
 
-def _piped(plan: Plan, u: Tensor, taus: list[float], contrast: float, beta: tuple[float, ...] | None) -> Tensor:
+def _piped(plan: Plan, u: Tensor, taus: list[float], numbers: Numbers) -> Tensor:
     n, C, H, W = u.shape
     members = C if plan.couple_channels else 1
     where = layout(plan, C, _real(u))
     kernel = pipeline(*kind(plan))
     depth = max(1, min(8, CACHE // (4 * members * (W + 2) * u.element_size())))
     for first in range(0, len(taus), depth):
-        some = [numbers(plan, where, tau, contrast, beta) for tau in taus[first : first + depth]]
+        some = [constants(plan, where, tau, numbers) for tau in taus[first : first + depth]]
         sizes = np.array([one.factor[-1] for one in some], where.taps.dtype)
         k = np.append(where.flux, some[0].weight[-1])
         out = torch.empty_like(u)
@@ -105,14 +101,14 @@ def _piped(plan: Plan, u: Tensor, taus: list[float], contrast: float, beta: tupl
     return u
 
 
-def _smoothed(plan: Plan, u: Tensor, tau: float, contrast: float, beta: tuple[float, ...] | None) -> Tensor:
+def _smoothed(plan: Plan, u: Tensor, tau: float, numbers: Numbers) -> Tensor:
     n, C, H, W = u.shape
     where = layout(plan, C, _real(u))
-    values = numbers(plan, where, tau, contrast, beta)
+    values = constants(plan, where, tau, numbers)
     kernel = strip(*kind(plan))
     out = torch.empty_like(u)
     flat, result = _flat(u), _flat(out)
-    halo = int(where.radius[: len(plan.flux.taps)].max()) + 1
+    halo = int(where.radius[where.scale[where.moved]].max()) + 1
 
     def work(image: int, r0: int, r1: int) -> None:
         rows = min(H, r1 + halo) - max(0, r0 - halo)

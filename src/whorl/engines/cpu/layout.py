@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from whorl.engines.base import Numbers
 from whorl.engines.cpu.cells import ANISOTROPIC, ISOTROPIC, UNCOUPLED
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
 from whorl.engines.plan import Cells, Plan
 
-__all__ = ["COUPLINGS", "Layout", "Numbers", "coefficients", "gradients", "kind", "layout", "numbers"]
+__all__ = ["COUPLINGS", "Constants", "Layout", "coefficients", "constants", "gradients", "kind", "layout"]
 
 COUPLINGS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROPIC}
 
@@ -19,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Layout:
-    """Which field is which; see the strips. Fields that steer come first where they are not those that flow."""
+    """Which field is which; see the strips."""
 
     channel: Array
     scale: Array
@@ -39,8 +40,8 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """The numbers that may be trained: per field the weight in the structure and the factor of the flux."""
+class Constants:
+    """The numbers of one call: per field the weight in the structure and the factor of the flux."""
 
     weight: Array
     factor: Array
@@ -51,68 +52,62 @@ class Numbers:
 @lru_cache(maxsize=64)
 def layout(plan: Plan, channels: int, dtype: str) -> Layout:
     """The arrays that do not change in training."""
-    scales = len(plan.flux.taps)
-    flowing = [(c, s) for c in range(channels) for s in range(scales)]
-    steering = [] if plan.structure is None else [(c, scales) for c in range(channels)]
-    places = steering + flowing
+    taps = list(plan.flux.taps)
+    first = _first(plan)
+    if first:
+        taps += plan.seen.taps
+    moved, seen = _groups(plan, channels, first)
+    places = sorted({place for group in (*moved, *seen) for place in group})
     index = {place: f for f, place in enumerate(places)}
-    groups = _groups(plan, channels, scales)
-    seen = [[(c, scales) for c in sorted({c for c, _ in group})] for group in groups] if steering else groups
-    taps = [*plan.flux.taps, *(plan.structure.taps if plan.structure is not None else ())]
-    both = [above + group for above, group in zip(seen, groups, strict=True)] if steering else groups
+    both = [sorted({*a, *b}) for a, b in zip(moved, seen, strict=True)]
     return Layout(
         channel=np.array([c for c, _ in places], np.int64),
         scale=np.array([s for _, s in places], np.int64),
-        seen=np.array([[index[place] for place in group] for group in seen], np.int64),
-        moved=np.array([[index[place] for place in group] for group in groups], np.int64),
-        both=np.array([[index[place] for place in group] for group in both], np.int64),
+        seen=_indices(seen, index),
+        moved=_indices(moved, index),
+        both=_indices(both, index),
         taps=np.array([w for weights in taps for w in weights], dtype),
         start=np.array([sum(map(len, taps[:s])) for s in range(len(taps))], np.int64),
         radius=np.array([len(weights) - 1 for weights in taps], np.int64),
         flux=coefficients(plan.flux, plan.gamma, dtype),
-        structure=coefficients(plan.structure or plan.flux, 0.0, dtype),
+        structure=coefficients(plan.seen, 0.0, dtype),
     )
 
 
-def numbers(plan: Plan, where: Layout, tau: float, contrast: float, beta: tuple[float, ...] | None) -> Numbers:
+def constants(plan: Plan, where: Layout, tau: float, numbers: Numbers) -> Constants:
     """The numbers of one call, from the values of its parameters."""
-    scales, real = len(plan.flux.taps), where.taps.dtype
-    b = np.array([*((1.0,) * scales if beta is None else beta), 1.0])[where.scale]
-    front, _ = amplitude(plan.diffusivity, contrast)
-    steers, flows = _roles(plan, where)
-    return Numbers(
-        weight=(steers * b**2).astype(real),
+    real = where.taps.dtype
+    front, _ = amplitude(plan.diffusivity, numbers.contrast)
+    flows, b = _roles(plan, where, plan.omega, numbers.beta, flux=True)
+    steers, b_seen = _roles(plan, where, plan.inside, numbers.seen, flux=False)
+    return Constants(
+        weight=(steers * b_seen**2).astype(real),
         factor=(tau * front * flows * b**2).astype(real),
-        rate=real.type(rate(plan.diffusivity, contrast)),
-        unit=real.type(contrast**-2),
+        rate=real.type(rate(plan.diffusivity, numbers.contrast)),
+        unit=real.type(numbers.contrast**-2),
     )
 
 
-def gradients(
-    plan: Plan, where: Layout, sums: Array, tau: float, contrast: float, beta: tuple[float, ...] | None
-) -> tuple[float, float, tuple[float, ...]]:
-    """Derivatives with respect to tau, contrast and beta.
+def gradients(plan: Plan, where: Layout, sums: Array, tau: float, numbers: Numbers) -> tuple[float, Numbers]:
+    """Derivatives with respect to tau and the numbers.
 
     ``sums[f]`` holds the derivatives with respect to ``factor[f]`` and ``weight[f]``, with the opposite sign.
     """
-    scales = len(plan.flux.taps)
-    b = np.array([*((1.0,) * scales if beta is None else beta), 1.0])[where.scale]
-    front, power = amplitude(plan.diffusivity, contrast)
-    steers, flows = _roles(plan, where)
+    front, power = amplitude(plan.diffusivity, numbers.contrast)
+    flows, b = _roles(plan, where, plan.omega, numbers.beta, flux=True)
+    steers, b_seen = _roles(plan, where, plan.inside, numbers.seen, flux=False)
     to_factor, to_weight = -sums[:, 0], -sums[:, 1]
-    by_tau = (to_factor * front * flows * b**2).sum()
+    by_tau = float((to_factor * front * flows * b**2).sum())
     # The tensor depends on J / lambda², so that a larger contrast acts like smaller weights.
-    by_contrast = (power * tau * by_tau - 2 * (to_weight * steers * b**2).sum()) / contrast
-    by_field = 2 * b * (tau * front * flows * to_factor + steers * to_weight)
-    by_beta = tuple(float(by_field[where.scale == s].sum()) for s in range(scales))
-    return float(by_tau), float(by_contrast), by_beta
-
-
-def _roles(plan: Plan, where: Layout) -> tuple[Array, Array]:
-    """Per field, what it counts in the structure and in the flux, before beta."""
-    flows = np.array([*plan.omega, 0.0])[where.scale]
-    inside = [*plan.inside, 0.0] if plan.structure is None else [*[0.0] * len(plan.flux.taps), 1.0]
-    return np.array(inside)[where.scale], flows
+    by_contrast = (power * tau * by_tau - 2 * float((to_weight * steers * b_seen**2).sum())) / numbers.contrast
+    by_beta = 2 * b * tau * front * flows * to_factor
+    by_seen = 2 * b_seen * steers * to_weight
+    first = _first(plan)
+    return by_tau, Numbers(
+        by_contrast,
+        tuple(float(by_beta[where.scale == s].sum()) for s in range(len(numbers.beta))),
+        tuple(float(by_seen[where.scale == first + s].sum()) for s in range(len(numbers.seen))),
+    )
 
 
 def coefficients(cells: Cells, gamma: float, dtype: str) -> Array:
@@ -127,9 +122,36 @@ def kind(plan: Plan) -> tuple[int, int]:
     return COUPLINGS[plan.coupling], KINDS[plan.diffusivity]
 
 
-def _groups(plan: Plan, channels: int, scales: int) -> list[list[tuple[int, int]]]:
-    """The fields that flow under a common tensor."""
-    together_c = [range(channels)] if plan.couple_channels else [range(c, c + 1) for c in range(channels)]
-    joined = plan.couple_scales or plan.structure is not None
-    together_s = [range(scales)] if joined else [range(s, s + 1) for s in range(scales)]
-    return [[(c, s) for c in cs for s in ss] for cs in together_c for ss in together_s]
+Place = tuple[int, int]
+
+
+def _groups(plan: Plan, channels: int, first: int) -> tuple[list[list[Place]], list[list[Place]]]:
+    """The fields that flow, and the fields that steer, under each common tensor; a field is (channel, scale)."""
+    together = [range(channels)] if plan.couple_channels else [range(c, c + 1) for c in range(channels)]
+    flowing, steering = range(len(plan.flux.taps)), range(first, first + len(plan.seen.taps))
+    if plan.couple_scales or len(steering) == 1:
+        scales = [(flowing, steering)]
+    else:
+        scales = [(range(s, s + 1), range(t, t + 1)) for s, t in zip(flowing, steering, strict=True)]
+    moved = [[(c, s) for c in some for s in flow] for some in together for flow, _ in scales]
+    seen = [[(c, s) for c in some for s in steer] for some in together for _, steer in scales]
+    return moved, seen
+
+
+def _indices(groups: list[list[Place]], index: dict[Place, int]) -> Array:
+    return np.array([[index[place] for place in group] for group in groups], np.int64)
+
+
+def _first(plan: Plan) -> int:
+    """Where the scales of the structure start."""
+    return 0 if plan.seen.taps == plan.flux.taps else len(plan.flux.taps)
+
+
+def _roles(
+    plan: Plan, where: Layout, weights: tuple[float, ...], beta: tuple[float, ...], *, flux: bool
+) -> tuple[Array, Array]:
+    """Per field, its weight in flux or structure before beta, and beta; zero for fields of the other kind."""
+    table = np.zeros((2, len(where.radius)))
+    first = 0 if flux else _first(plan)
+    table[:, first : first + len(weights)] = weights, beta
+    return table[0, where.scale], table[1, where.scale]
