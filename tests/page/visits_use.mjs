@@ -1,9 +1,10 @@
 // What a visitor does, by mouse and by keyboard.
 
-// The filtered picture and both verdicts are there.
+// What is shown belongs to what was asked for last: the filtered picture and both verdicts.
 const ready = (page) => page.waitForFunction(() => {
-  const numbers = [...document.querySelectorAll(".number")].map((node) => node.textContent);
-  return document.querySelector("#facts dd") && numbers.length === 2 && !numbers.includes("–");
+  const [facts, code, verdicts] = ["#facts", "#python", "#verdicts"].map((selector) => document.querySelector(selector));
+  return code.textContent && facts.dataset.of === code.textContent
+    && verdicts.dataset.wanted && verdicts.dataset.wanted === verdicts.dataset.shown;
 });
 
 const text = (page, selector) => page.locator(selector).innerText();
@@ -39,10 +40,7 @@ export async function dropAndFilter(page, { address, content, model }) {
   await page.selectOption("#model", model);
   await page.fill("#contrast", "17.5");
   await page.fill("#time", "3");
-  await page.waitForFunction(() => {
-    const [facts, code] = ["#facts", "#python"].map((selector) => document.querySelector(selector));
-    return facts.dataset.of === code.textContent;
-  });
+  await ready(page);
   return { code: await text(page, "#python"), before: await pixels(page, "before"), after: await pixels(page, "after") };
 }
 

@@ -6,13 +6,13 @@ import { makeDial } from "./dial.js";
 import { middleSquare, readPicture } from "./files.js";
 import { DIFFUSIVITIES } from "./filter.js";
 import { masterSize } from "./master.js";
-import { psnr, rootMeanSquare } from "./measures.js";
 import { MODELS, makePair, makePlan } from "./models.js";
-import { paint } from "./paint.js";
 import { Pool, latest } from "./pool.js";
 import { Proof } from "./proof.js";
+import { facts, pythonLine, showFacts } from "./report.js";
 import { SCENES, VIEW } from "./scenes.js";
 import { makeStage } from "./stage.js";
+import { showOwn, showScenes } from "./thumbs.js";
 
 const SEED = 20; // of the noise
 const get = (id) => document.getElementById(id);
@@ -44,7 +44,7 @@ function setup() {
 }
 
 const stage = makeStage();
-const proof = new Proof(pool, setup, (angle) => dial.set(angle, "chart"));
+const proof = new Proof(pool, setup, (angle) => dial.set(angle, "chart"), complain);
 const dial = makeDial((angle) => { if (shownPicture) proof.setAngle(angle); else proof.angle = angle; save(); });
 
 const filter = latest(async () => {
@@ -53,26 +53,10 @@ const filter = latest(async () => {
   const { planes, milliseconds } = await pool.ask("filter", { planes: noisy, height, width, plan: now });
   get("busy").hidden = true;
   stage.show({ input: noisy, output: planes, height, width });
-  facts(now, milliseconds, clean, noisy, planes, height, width);
+  const reduced = state.own?.reduced ?? false, noise = state.noise;
+  showFacts(get("facts"), facts({ plan: now, milliseconds, clean, noisy, planes, height, width, reduced, noise }));
   get("facts").dataset.of = code; // which filter the picture shown belongs to
 });
-
-function facts(now, milliseconds, clean, noisy, planes, height, width) {
-  const list = [
-    ["Size", `${width} × ${height}`, `${planes.length === 3 ? "colour" : "grey"}${state.own?.reduced ? ", reduced" : ""}`],
-    ["Steps", String(now.steps), `of ${now.tau.toPrecision(3)}`],
-    ["Computed in", milliseconds < 995 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`, ""],
-  ];
-  if (state.noise > 0) {
-    const before = psnr(rootMeanSquare(noisy, clean)), after = psnr(rootMeanSquare(planes, clean));
-    list.push(["PSNR", `${after.toFixed(2)} dB`, `from ${before.toFixed(2)}`]);
-  }
-  get("facts").replaceChildren(...list.map(([name, value, more]) => {
-    const box = document.createElement("div");
-    box.innerHTML = `<dt>${name}</dt><dd>${value} <small>${more}</small></dd>`;
-    return box;
-  }));
-}
 
 // ---- pictures
 
@@ -99,7 +83,8 @@ async function refreshView() {
 }
 
 function update() {
-  describe();
+  if (!shownPicture) return; // the first picture is still on its way and will bring everything up to date
+  get("python").textContent = pythonLine(state.model, chosen[state.model], state.diffusivity, shownPicture.clean.length);
   filter().catch(complain);
   proof.restart();
   save();
@@ -113,7 +98,8 @@ async function open(file) {
     state.own = await readPicture(file);
     state.noise = 0;
     controls.noise.show(0);
-    ownThumb(state.own);
+    showOwn(state.own);
+    state.last = state.own;
     get("failure").hidden = true;
     await takeLatest();
   } catch (error) {
@@ -128,29 +114,6 @@ function complain(error) {
 }
 
 // ---- the panel
-
-function thumb(value, title, checked) {
-  const label = document.createElement("label");
-  label.innerHTML = `<input type="radio" name="picture" value="${value}"><canvas width="96" height="96" aria-hidden="true"></canvas><span></span>`;
-  label.querySelector("span").textContent = title;
-  label.querySelector("input").checked = checked;
-  get("pictures").append(label);
-  return label;
-}
-
-function drawThumb(canvas, value) {
-  const size = 96, zoom = VIEW / size;
-  const plane = Float32Array.from({ length: size * size }, (_, i) => value(((i % size) - 47.5) * zoom, (Math.floor(i / size) - 47.5) * zoom));
-  paint(canvas, [plane], size, size);
-}
-
-function ownThumb(picture) {
-  document.querySelector("input[value=own]")?.parentElement.remove();
-  const label = thumb("own", "Yours", true), side = Math.min(picture.bitmap.width, picture.bitmap.height);
-  label.querySelector("canvas").getContext("2d").drawImage(picture.bitmap,
-    (picture.bitmap.width - side) / 2, (picture.bitmap.height - side) / 2, side, side, 0, 0, 96, 96);
-  state.last = picture;
-}
 
 function choosePicture(value) {
   state.own = value === "own" ? state.last : null;
@@ -181,18 +144,6 @@ function chooseModel(name) {
   }
 }
 
-function describe() {
-  const { contrast, time, alpha, gamma, sigma } = chosen[state.model], { start } = MODELS[state.model];
-  const more = [];
-  if (alpha !== start.alpha) more.push(["alpha", alpha]);
-  if (gamma) more.push(["gamma", gamma]);
-  if (sigma !== undefined) more.push(["sigma", sigma]);
-  if (state.diffusivity !== "exponential") more.push(["diffusivity", `"${state.diffusivity}"`]);
-  if (shownPicture?.clean.length === 3) more.push(["channel_axis", -1]);
-  get("python").textContent = `whorl.diffuse(image, model="${state.model}", contrast=${contrast}, time=${time}`
-    + `${more.map(([key, value]) => `, ${key}=${value}`).join("")})`;
-}
-
 function save() {
   const picture = state.own ? {} : { scene: state.scene, noise: state.noise };
   writeAddress({ ...picture, model: state.model, ...chosen[state.model], diffusivity: state.diffusivity, angle: proof.angle });
@@ -201,7 +152,7 @@ function save() {
 // ---- the start
 
 function build() {
-  for (const [name, scene] of Object.entries(SCENES)) drawThumb(thumb(name, scene.title, name === state.scene).querySelector("canvas"), scene.value);
+  showScenes(state.scene);
   get("pictures").addEventListener("change", (event) => choosePicture(event.target.value));
 
   controls.noise = makeParameter("noise", changed);

@@ -15,10 +15,10 @@ const VIEWS = [
 ];
 
 export class Proof {
-  // `setup()` gives { noise, sides: [{ kind, name, plan }] }, the model in use first and its counterpart second.
-  constructor(pool, setup, pick) {
-    Object.assign(this, { pool, setup, angle: 0, round: 0, points: {} });
-    this.turn = latest(() => this.show());
+  // `setup()` gives { noise, sides: [{ kind, name, plan }], text }, the coupled model first; `complain` shows an error.
+  constructor(pool, setup, pick, complain) {
+    Object.assign(this, { pool, setup, complain, angle: 0, round: 0, points: {}, stale: true });
+    this.turn = latest(() => this.show().catch(complain));
     const parent = document.getElementById("curves");
     this.charts = {
       psnr: new Chart(parent, { title: "Quality over the angle", text: "", unit: "dB", fromZero: false, least: 0.6, pick }),
@@ -27,17 +27,20 @@ export class Proof {
         text: "Root mean square of the difference in the disc, in grey levels.",
       }),
     };
+    this.verdicts = document.getElementById("verdicts");
+    this.rows = ["coupled", "uncoupled"].map(makeRow);
+    this.verdicts.append(...this.rows);
     addEventListener("themechange", () => this.paint());
   }
 
-  // Everything anew: another picture, another noise, another model.
+  // Everything anew: another picture, another noise, another model. What is shown stays until its successor is there.
   restart() {
     const round = ++this.round;
-    this.points = {};
-    this.prepare();
+    this.stale = true;
+    this.verdicts.dataset.wanted = String(round);
     this.turn();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.sweep(round), 250);
+    this.timer = setTimeout(() => this.sweep(round).catch(this.complain), 250);
   }
 
   setAngle(angle) {
@@ -46,27 +49,15 @@ export class Proof {
     this.turn();
   }
 
-  prepare() {
-    const { sides } = this.setup(), box = document.getElementById("verdicts");
-    box.replaceChildren(...sides.map(({ kind, name }) => {
-      const row = document.createElement("div");
-      row.className = `verdict ${kind}`;
-      row.innerHTML = `<div><h3></h3><p class="number" data-kind="${kind}">–</p><p class="unit">rotation error, grey levels</p></div>`
-        + VIEWS.map(([key, text]) => `<figure><canvas data-view="${key}" role="img"></canvas><figcaption>${text}</figcaption></figure>`).join("");
-      row.querySelector("h3").textContent = name;
-      for (const [key, text] of VIEWS) row.querySelector(`[data-view=${key}]`).setAttribute("aria-label", `${name}: ${text}`);
-      return row;
-    }));
-    this.rows = [...box.children];
-  }
-
   // Both models at the angle of the handle.
   async show() {
     const { noise, sides } = this.setup(), angle = this.angle, round = this.round;
     const answers = await Promise.all(sides.map(({ plan }) => this.pool.ask("turn", { angle, noise, plan, images: true })));
     if (round !== this.round) return;
     this.answers = answers;
+    sides.forEach(({ name }, k) => { this.rows[k].querySelector("h3").textContent = name; });
     this.paint();
+    this.verdicts.dataset.shown = String(round);
     answers.forEach((answer, k) => this.collect(sides[k].kind, fold(angle), answer));
     this.drawCurves();
   }
@@ -118,6 +109,8 @@ export class Proof {
   }
 
   collect(kind, angle, { psnr, error, floor }) {
+    if (this.stale) this.points = {};
+    this.stale = false;
     (this.points[kind] ??= new Map()).set(angle, { psnr, error, floor });
   }
 
@@ -130,4 +123,12 @@ export class Proof {
     const floor = { ...line(sides[0].kind, "resampling alone", "floor"), kind: "floor" };
     this.charts.error.draw([...lines("error"), floor], this.angle);
   }
+}
+
+function makeRow(kind) {
+  const row = document.createElement("div");
+  row.className = `verdict ${kind}`;
+  row.innerHTML = `<div><h3></h3><p class="number">–</p><p class="unit">rotation error, grey levels</p></div>`
+    + VIEWS.map(([key, text]) => `<figure><canvas data-view="${key}" role="img" aria-label="${kind}: ${text}"></canvas><figcaption>${text}</figcaption></figure>`).join("");
+  return row;
 }

@@ -78,12 +78,16 @@ async function unturned(noise, plan) {
   return straight.get(key);
 }
 
-onmessage = async ({ data }) => {
-  try {
-    const answer = await tasks[data.task](data);
-    const buffers = Object.values(answer).flatMap((value) => (Array.isArray(value) ? value.map((plane) => plane.buffer) : []));
-    postMessage({ id: data.id, ...answer }, [...new Set(buffers)]);
-  } catch (error) {
-    postMessage({ id: data.id, failure: error.message });
-  }
+// One task after the other, in the order they came: none may see a picture half exchanged.
+let queue = Promise.resolve();
+onmessage = ({ data }) => {
+  queue = queue.then(async () => {
+    try {
+      const answer = await tasks[data.task](data);
+      const buffers = Object.values(answer).flatMap((value) => (Array.isArray(value) ? value.map((plane) => plane.buffer) : []));
+      postMessage({ id: data.id, ...answer }, [...new Set(buffers)]);
+    } catch (error) {
+      postMessage({ id: data.id, failure: error.message });
+    }
+  });
 };

@@ -1,0 +1,39 @@
+// What stands below the picture: facts about the result, and the line of Python that gives the same.
+
+import { psnr, rootMeanSquare } from "./measures.js";
+import { MODELS } from "./models.js";
+
+const seconds = (ms) => (ms < 995 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
+
+// Name, value and a remark each; PSNR only where the clean picture is known.
+export function facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise }) {
+  const list = [
+    ["Size", `${width} × ${height}`, `${planes.length === 3 ? "colour" : "grey"}${reduced ? ", reduced" : ""}`],
+    ["Steps", String(plan.steps), `of ${plan.tau.toPrecision(3)}`],
+    ["Computed in", seconds(milliseconds), ""],
+  ];
+  if (noise > 0) {
+    const [before, after] = [noisy, planes].map((image) => psnr(rootMeanSquare(image, clean)).toFixed(2));
+    list.push(["PSNR", `${after} dB`, `from ${before}`]);
+  }
+  return list;
+}
+
+export function showFacts(box, list) {
+  box.replaceChildren(...list.map(([name, value, remark]) => {
+    const item = document.createElement("div");
+    item.innerHTML = `<dt>${name}</dt><dd>${value} <small>${remark}</small></dd>`;
+    return item;
+  }));
+}
+
+// Parameters that are Python's defaults are left out.
+export function pythonLine(model, { contrast, time, alpha, gamma, sigma }, diffusivity, channels) {
+  const parts = [`model="${model}"`, `contrast=${contrast}`, `time=${time}`];
+  if (alpha !== MODELS[model].start.alpha) parts.push(`alpha=${alpha}`);
+  if (gamma) parts.push(`gamma=${gamma}`);
+  if (sigma !== undefined) parts.push(`sigma=${sigma}`);
+  if (diffusivity !== "exponential") parts.push(`diffusivity="${diffusivity}"`);
+  if (channels === 3) parts.push("channel_axis=-1");
+  return `whorl.diffuse(image, ${parts.join(", ")})`;
+}
