@@ -8,6 +8,7 @@ import zarr
 import whorl
 from whorl import large, models
 from whorl.errors import ShapeError
+from whorl.images import from_tensor, to_tensor
 from whorl.networks import NetworkSpec, build_network
 
 CHEAP = [name for name in models.names() if "multiscale" not in name]
@@ -21,13 +22,20 @@ def picture(shape, dtype="u2", seed=0):
     return rng.integers(0, min(np.iinfo(kind).max, 60000), shape, kind)
 
 
+def whole_image(image, model, time, engine):
+    u = to_tensor(image, -1)
+    with torch.no_grad():
+        return from_tensor(model(u, time, engine=engine), image, -1)
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
 @pytest.mark.parametrize("tile", [11, 32])
 @pytest.mark.parametrize("name", CHEAP)
-def test_bits_of_the_whole(name, tile):
+def test_bits_of_the_whole(name, tile, engine):
     image = picture((61, 83, 3))
     model = models.build(name, contrast=3000.0)
-    whole = whorl.diffuse(image, model, time=0.5, channel_axis=-1)
-    assert np.array_equal(large.map(image, model, time=0.5, channel_axis=-1, tile=tile), whole)
+    whole = whole_image(image, model, 0.5, engine)
+    assert np.array_equal(large.map(image, model, time=0.5, channel_axis=-1, tile=tile, engine=engine), whole)
 
 
 @pytest.mark.parametrize("name", ["weickert-brox", "eed"])
@@ -44,13 +52,24 @@ def test_bits_do_not_depend_on_threads(name):
         torch.set_num_threads(before)
 
 
+@pytest.mark.parametrize("engine", ["reference", "auto"])
 @pytest.mark.parametrize("name", ["multiscale-isotropic", "multiscale-anisotropic"])
-def test_bits_of_the_whole_on_many_scales(name):
-    image = picture((130, 151), "f4")
+def test_bits_of_the_whole_on_many_scales(name, engine):
+    image = picture((130, 151, 1), "f4")
     model = models.build(name, contrast=300.0)
-    whole = whorl.diffuse(image, model, time=1.0)
+    whole = whole_image(image, model, 1.0, engine)
     assert len(large.plan(130, 151, large.stages(model, 1.0), tile=40).passes) > 1  # through a scratch file
-    assert np.array_equal(large.map(image, model, time=1.0, tile=40), whole)
+    assert np.array_equal(large.map(image, model, time=1.0, tile=40, channel_axis=-1, engine=engine), whole)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["perona-malik", "weickert-brox", "eed", "uncoupled"])
+def test_bits_of_many_steps_and_odd_windows(name, dtype):
+    image = picture((203, 317), dtype)
+    model = models.build(name, contrast=100.0)
+    whole = whorl.diffuse(image, model, time=6.0)
+    for tile in (50, 77):
+        assert np.array_equal(large.map(image, model, time=6.0, tile=tile), whole)
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "i4", "f2", "f4", "f8"])
@@ -137,6 +156,8 @@ def test_wrong_requests_are_refused():
     broken[19, 29] = np.nan
     with pytest.raises(ValueError, match="1 NaN or infinite"):
         large.map(broken, "eed", contrast=9.0, time=1.0, tile=16)
+    with pytest.raises(ValueError, match="overflow"):
+        large.map(1e30 * image.astype("f4"), "eed", contrast=9.0, time=1.0, tile=16)
     held = models.build("eed", contrast=9.0).with_data(torch.zeros(1, 1, 20, 30), 0.1)
     with pytest.raises(ValueError, match="data term"):
         large.map(image, held, time=1.0)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from whorl import large, models
-from whorl.large.plan import working_bytes
+from whorl.large.plan import SCRATCH_COST, working_bytes
 from whorl.large.scratch import Scratch
 
 
@@ -47,7 +47,7 @@ def test_cheapest_division_is_taken():
             for start in range(0, steps, per_pass)
             for j in range(min(per_pass, steps - start))
         ]
-        return sum((64 + 2 * halo) ** 2 / 64**2 for halo in halos) + (-(-steps // per_pass) - 1) * 8 / 4
+        return sum((64 + 2 * halo) ** 2 / 64**2 for halo in halos) + (-(-steps // per_pass) - 1) * SCRATCH_COST / 4
 
     assert len(chosen.passes[0]) == min(range(1, steps + 1), key=computed)
 

@@ -10,14 +10,10 @@ __all__ = ["prepare"]
 
 def prepare(device: str = "cpu", threads: int | None = None) -> "torch.device":
     """The device of that name, checked; and the number of threads set for all engines of this process."""
-    import os
-
-    if threads is not None:
-        os.environ["NUMBA_NUM_THREADS"] = str(threads)
     import torch
 
     if threads is not None:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(threads)  # the compiled engines take as many
     try:
         found = torch.device(device)
     except RuntimeError:

@@ -29,6 +29,7 @@ def map(
     out: Any = None,
     tau: float | None = None,
     device: str | torch.device = "cpu",
+    engine: str = "auto",
     memory: int = MEMORY,
     folder: Path | None = None,
     advance: Callable[[float], None] | None = None,
@@ -56,6 +57,8 @@ def map(
         Largest time step; the model's automatic one by default.
     device : str or torch.device
         Where to compute.
+    engine : str
+        One of ``whorl.engines.ENGINES``.
     memory : int
         Bytes that the computation in one window may take.
     folder : Path, optional
@@ -85,8 +88,8 @@ def map(
     if type(image).__module__.partition(".")[0] == "dask":
         from whorl.large.lazy import map_lazy
 
-        return map_lazy(image, _stages(built, time, tau), axis, memory=memory, device=device)
-    steps = _stages(built.to(device), time, tau)
+        return map_lazy(image, _stages(built, time, tau, engine), axis, memory=memory, device=device)
+    steps = _stages(built.to(device), time, tau, engine)
     out = np.empty(image.shape, image.dtype) if out is None else out
     if tuple(out.shape) != tuple(image.shape):
         raise ShapeError(
@@ -121,11 +124,13 @@ def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return clipped
 
 
-def _stages(model: models.Model | DiffusionNetwork, time: float | None, tau: float | None) -> tuple[Stage, ...]:
+def _stages(
+    model: models.Model | DiffusionNetwork, time: float | None, tau: float | None, engine: str
+) -> tuple[Stage, ...]:
     if isinstance(model, models.Model):
         if time is None:
             raise ValueError("large.map: time is missing. Give the diffusion time, for example time=5.0.")
-        return stages(model, time, tau)
+        return stages(model, time, tau, engine=engine)
     if time is not None or tau is not None:
         raise ValueError("large.map: a trained network has its own steps. Leave time and tau out.")
     return network_stages(model)

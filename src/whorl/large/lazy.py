@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from whorl import validation
 from whorl.large.arrays import precision, rounded
 from whorl.large.plan import plan, working_bytes
-from whorl.large.stages import Stage, halo
+from whorl.large.run import check
+from whorl.large.stages import Stage, fused, halo
 
 __all__ = ["map_lazy"]
 
@@ -56,9 +56,9 @@ class _Block:
         planes = samples[None] if self.axis is None else np.moveaxis(samples, self.axis, 0)
         u = torch.from_numpy(np.ascontiguousarray(planes))[None].to(self.device)
         if self.first:
-            validation.finite(u, "the filter")
+            check(u, self.stages)
         with torch.no_grad():
-            for stage in self.stages:
+            for stage in fused(self.stages):
                 u = stage.apply(u)
         result: NDArray[Any] = u[0].cpu().numpy()
         return rounded(result[0] if self.axis is None else np.moveaxis(result, 0, self.axis), self.output)

@@ -14,9 +14,11 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
+from whorl import engines
 from whorl.errors import ShapeError
 from whorl.large.stages import Stage, halo
 
@@ -28,10 +30,11 @@ MEMORY = 3 * 2**27
 WHOLE = 2**31
 """Bytes that an image may take to be filtered in one piece, where the machine has four times as many."""
 
-# Floats alive at the peak of a step, per pixel and channel, as measured on all models: 29 (Perona-Malik) to 150 (eight
-# scales); the compiled engines need less.
-FLOATS, FLOATS_PER_RESPONSE = 32, 4
-SCRATCH_COST = 8.0  # reading and writing a pixel of the scratch file, in units of one response computed
+# Floats alive at the peak of a step, per pixel and channel, and more per response, as measured on all models: from 29
+# (Perona-Malik) to 150 (eight scales) in the reference, from 2 to 12 in the compiled engines. Reading and writing a
+# window takes some as well.
+FLOATS = {"reference": (32.0, 4.0), "compiled": (6.0, 0.5)}
+SCRATCH_COST = 16.0  # reading and writing a pixel of the scratch file, in units of one response computed
 
 
 @dataclass(frozen=True)
@@ -101,17 +104,27 @@ def whole_bytes() -> int:
 def working_bytes(stages: Sequence[Stage], channels: int, dtype: torch.dtype) -> tuple[float, float]:
     """Bytes a pixel takes while a stage runs, and what a pixel of scratch costs relative to the stage.
 
-    Models tell by the number of their responses; anything else is taken for a network of 32 of them.
+    Models and blocks tell by the number of their responses and by the engine that takes their steps; anything else is
+    taken for 32 responses in the reference.
     """
-    model = getattr(stages[0].apply, "model", None) if stages else None
-    responses = 32.0
-    if model is not None:
-        probe = torch.zeros(1, 1, 4, 4)
-        own = next((t.device for t in (*model.parameters(), *model.buffers())), probe.device)
+    responses, kind = 32.0, "reference"
+    step = next((found for stage in stages if (found := _diffusion_step(stage)) is not None), None)
+    if step is not None:
+        own = next((t.device for t in (*step.parameters(), *step.buffers())), torch.device("cpu"))
+        probe = torch.zeros(1, channels, 4, 4, dtype=dtype, device=own)
         with torch.no_grad():
-            v = model.operator(probe.to(own))
-        responses = float(v.shape[2] * v.shape[3])
-    return (FLOATS + FLOATS_PER_RESPONSE * responses) * channels * dtype.itemsize, SCRATCH_COST / responses
+            v = step.operator(probe[:, :1])
+            engine, _ = engines.select(step.operator, step.activation, step.structure, probe)
+        responses, kind = float(v.shape[2] * v.shape[3]), "reference" if engine is None else "compiled"
+    floats, more = FLOATS[kind]
+    return (floats + more * responses) * channels * dtype.itemsize, SCRATCH_COST / responses
+
+
+def _diffusion_step(stage: Stage) -> Any:
+    """The model or block behind a stage: something with operator, activation and structure."""
+    network = getattr(stage.apply, "network", None)
+    blocks = getattr(network, "blocks", None)
+    return blocks[0] if blocks else getattr(stage.apply, "model", None)
 
 
 def _divisions(count: int) -> list[int]:

@@ -14,10 +14,10 @@ from torch import Tensor
 from whorl import validation
 from whorl.large.plan import Plan
 from whorl.large.scratch import Scratch
-from whorl.large.stages import Stage, halo
+from whorl.large.stages import Stage, fused, halo
 from whorl.large.windows import Window, windows
 
-__all__ = ["Read", "Write", "in_window", "run"]
+__all__ = ["Read", "Write", "check", "in_window", "run"]
 
 Read = Callable[[Window], NDArray[Any]]
 """Gives the samples ``(c, y, x)`` of a window, in float32 or float64."""
@@ -66,7 +66,7 @@ def run(
                 grown = window.grown(halo(stages), plan.height, plan.width)
                 samples = source(grown)
                 if number == 1:
-                    _check_finite(samples)
+                    check(torch.from_numpy(np.ascontiguousarray(samples)), stages)
                 sink(window, _in_numpy(samples, stages, grown, window, plan, device))
                 if advance is not None:
                     advance(share)
@@ -79,19 +79,21 @@ def in_window(u: Tensor, stages: Sequence[Stage], grown: Window, window: Window,
     """The stages applied to the samples ``u`` of the grown window, cropped to the window.
 
     At the border of the image the filter mirrors, as it should; at a cut it mirrors as well, but what that spoils is
-    ``reach`` pixels wide and cropped after every stage.
+    ``reach`` pixels wide and cropped after every stage (after all of them, where an engine takes them together).
     """
     left = halo(stages)
-    for stage in stages:
+    for stage in fused(stages):
         u, left = stage.apply(u), left - stage.reach
         smaller = window.grown(left, height, width)
         u, grown = u[smaller.inside(grown)].contiguous(), smaller
     return u
 
 
-def _check_finite(samples: NDArray[Any]) -> None:
-    if not np.isfinite(samples).all():
-        validation.finite(torch.from_numpy(np.ascontiguousarray(samples)), "the filter")
+def check(u: Tensor, stages: Sequence[Stage]) -> None:
+    """Refuse samples that the filter must not begin with: NaN, infinity, and what its first stage objects to."""
+    validation.finite(u, "the filter")
+    if stages and stages[0].check is not None:
+        stages[0].check(u)
 
 
 def _in_numpy(
