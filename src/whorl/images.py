@@ -31,6 +31,9 @@ def diffuse(
     spacing: Spacing | float = (1.0, 1.0),
     tau: float | None = None,
     insist: bool = False,
+    scheme: str = "explicit",
+    cycles: int | None = None,
+    engine: str = "auto",
     device: str | torch.device | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -54,6 +57,10 @@ def diffuse(
         See ``whorl.models.build``.
     tau, insist
         Largest time step, and whether to take one beyond the stability limit.
+    scheme, cycles
+        ``"explicit"``, ``"fed"`` or ``"fsi"``; the latter two need fewer steps for long times.
+    engine : str
+        ``"auto"``, or the plain ``"reference"``, ``"numba"``, ``"triton"``.
     device : optional
         Where to compute; the result comes back to where the image was.
     progress : callable, optional
@@ -82,7 +89,9 @@ def diffuse(
     u = to_tensor(image, channel_axis)
     target = u.device if device is None else torch.device(device)
     with torch.no_grad():
-        result = model.to(target)(u.to(target), time, tau=tau, insist=insist, progress=progress)
+        result = model.to(target)(
+            u.to(target), time, tau=tau, insist=insist, progress=progress, scheme=scheme, cycles=cycles, engine=engine
+        )
     return from_tensor(result, image, channel_axis)
 
 

@@ -10,8 +10,20 @@ from whorl import engines, validation
 from whorl.activations import Activation
 from whorl.energies import Energy, QuadraticFidelity, refusal
 from whorl.operators import Operator
-from whorl.schemes import Progress, automatic_step, check_step, equal_steps, l2_limit, max_min_limit
-from whorl.types import Image
+from whorl.schemes import (
+    SCHEMES,
+    Progress,
+    automatic_step,
+    check_step,
+    equal_cycles,
+    equal_steps,
+    fed_steps,
+    fsi_cycle,
+    growing_cycles,
+    l2_limit,
+    max_min_limit,
+)
+from whorl.types import Image, Responses
 
 __all__ = ["Model"]
 
@@ -99,9 +111,13 @@ class Model(nn.Module):
         insist: bool = False,
         engine: str = "auto",
         progress: Progress | None = None,
+        scheme: str = "explicit",
+        cycles: int | None = None,
     ) -> Image:
         """The image after the given diffusion time, reached in equal steps of at most ``tau``.
 
+        ``scheme`` is ``"explicit"``, or ``"fed"`` or ``"fsi"``, whose number of steps grows only with the root of the
+        time; ``cycles`` divides theirs into so many equal parts (more is more accurate), growing ones by default.
         ``engine`` is one of ``whorl.engines.ENGINES``: compiled where possible, or the plain ``"reference"``.
         """
         time = validation.number(time, "time", self.name, 0.0)
@@ -109,6 +125,12 @@ class Model(nn.Module):
         check_step(min(largest, time), self.step_limit(), self.name, insist=insist)
         u = validation.finite(self._checked(u), self.name)
         validation.squarable(u, self.operator.squared_norm_bound(), self.name)
+        if scheme not in SCHEMES:
+            raise ValueError(f"{self.name}: scheme {scheme!r} is unknown. Known: {', '.join(SCHEMES)}.")
+        if scheme != "explicit":
+            return self._cycle(u, time, scheme, cycles, tau, engine, progress)
+        if cycles is not None:
+            raise ValueError(f"{self.name}: cycles = {cycles} has no meaning for explicit steps. Use scheme='fsi'.")
         steps = equal_steps(time, largest)
         if not steps:
             return u.clone()
@@ -143,9 +165,11 @@ class Model(nn.Module):
     def extra_repr(self) -> str:
         return f"name={self.name!r}"
 
-    def _rhs(self, u: Image) -> Image:
+    def _rhs(self, u: Image, seen: Responses | None = None) -> Image:
         K, phi = self.operator, self.activation
-        flux = phi(K(u)) if self.structure is None else phi(K(u), self.structure(u))
+        if seen is None and self.structure is not None:
+            seen = self.structure(u)
+        flux = phi(K(u), seen)
         force = -K.adjoint(flux)
         return force if self.fidelity is None else force - self.fidelity.gradient(u)
 
@@ -162,6 +186,33 @@ class Model(nn.Module):
                 u = u + tau * self._rhs(u)
             return u
         return done
+
+    def _cycle(
+        self,
+        u: Image,
+        time: float,
+        scheme: str,
+        cycles: int | None,
+        tau: float | None,
+        engine: str,
+        progress: Progress | None,
+    ) -> Image:
+        limit = self.step_limit() if tau is None else min(tau, self.step_limit())
+        plan = growing_cycles(time, limit) if cycles is None else equal_cycles(time, limit, cycles)
+        done, total = 0, sum(plan.lengths)
+        u = u.clone()
+        for length in plan.lengths:
+            if scheme == "fsi":
+                u = fsi_cycle(lambda v: self._step(v, plan.tau, engine), u, length)
+            else:
+                # The tensor stays that of the cycle's start: only then do the large steps undo each other's growth.
+                seen = (self.structure or self.operator)(u)
+                for size in fed_steps(length, plan.tau):
+                    u = u + size * self._rhs(u, seen)
+            done += length
+            if progress is not None:
+                progress(done, total)
+        return u
 
     def _weight(self) -> float:
         return 0.0 if self.fidelity is None else self.fidelity.weight
