@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: reproduce test lint bench docs kernel screenshots clean
+.PHONY: reproduce test test-slow lint bench docs kernel screenshots clean
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -20,6 +20,10 @@ reproduce: $(VENV)/.core
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
+
+# What `make test` leaves out: long runs, such as training killed ten times and the full test of the shipped networks.
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow
 
 # The page's WebAssembly kernel is committed; rebuild it after a change in web/kernel (needs clang and lld).
 kernel:

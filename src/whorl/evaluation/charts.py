@@ -57,7 +57,7 @@ def draw_angles(measured: Sequence[Measured], path: Path | str, *, format: str =
 
 
 def draw_comparison(
-    measured: Sequence[Measured], path: Path | str, *, image: int, angle: int = 45, format: str = "png"
+    measured: Sequence[Measured], path: Path | str, *, image: int, angle: int = 45, format: str = "png", dpi: int = 150
 ) -> None:
     """Ground truth and noisy picture above, the results of three networks below, each with its PSNR."""
     from matplotlib.figure import Figure
@@ -81,7 +81,7 @@ def draw_comparison(
         quality = f"\nPSNR {float(psnr(picture, clean, value_range=255.0)):.1f} dB" if label != "ground truth" else "\n"
         axes.set_title(label + quality, fontsize=9)
     figure.suptitle(f"Test scene {image}, rotation angle {angle}°", fontsize=10)
-    figure.savefig(path, dpi=150, format=format)
+    figure.savefig(path, dpi=dpi, format=format)
 
 
 def result_table(measured: Sequence[Measured]) -> "Table":
