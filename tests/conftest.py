@@ -12,3 +12,7 @@ def dtype(request: pytest.FixtureRequest) -> torch.dtype:
 @pytest.fixture
 def rng() -> torch.Generator:
     return torch.Generator().manual_seed(20220131)
+
+
+# Doctests are collected from every module; several files of this name would be taken for one.
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]
