@@ -88,7 +88,8 @@ def test_ended_half_way_leaves_no_output(tmp_path, number, code):
         time.sleep(0.3)
         process.send_signal(number)
         process.wait(timeout=60)
-    assert process.returncode == code
+    # Python may end by the signal itself instead of its number, which is the same to a shell
+    assert process.returncode in (code, -number)
     assert not (tmp_path / "out.tif").exists()
     if number == signal.SIGKILL:  # nobody could clean up: the next run does
         assert len(listing(tmp_path)) == 2

@@ -1,7 +1,12 @@
+import contextlib
 import io
+import signal
 import time
 
+import pytest
+
 from whorl.cli import progress as module
+from whorl.cli import signals
 
 
 def test_bar_appears_only_after_patience(monkeypatch, capsys):
@@ -15,6 +20,23 @@ def test_bar_appears_only_after_patience(monkeypatch, capsys):
         advance(1)
         time.sleep(0.3)
     assert "filtering" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+def test_swallowed_signal_is_honoured_at_the_next_step(quiet, number, raised):
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    signals.install()
+    try:
+        with module.progress("filtering", 2, quiet=quiet) as advance:
+            with contextlib.suppress(BaseException):  # as a library might
+                signal.raise_signal(number)
+            with pytest.raises(raised):
+                advance(1)
+    finally:
+        signals.forget()
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def test_no_bar_when_quiet_or_piped(monkeypatch, capsys):

@@ -42,17 +42,16 @@ Set ``WHORL_TRACEBACK=1`` to see where an error came from.
 import functools
 import inspect
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
 from whorl import __version__
+from whorl.cli import signals
 
 __all__ = ["VERBS", "build", "run"]
 
@@ -73,7 +72,7 @@ VERBS = {
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code (never returns)."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    signal.signal(signal.SIGTERM, _terminated)
+    signals.install()
     try:
         build(words)(args=words, prog_name="whorl")
     except KeyboardInterrupt:
@@ -173,7 +172,3 @@ def _explain(error: Exception) -> tuple[str, int]:
 def _complain(line: str, code: int) -> int:
     print(" ".join(line.split()), file=sys.stderr)
     return code
-
-
-def _terminated(signum: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + signum)  # unwinds the stack, so that half-written files are removed
