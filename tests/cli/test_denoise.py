@@ -90,3 +90,15 @@ def test_wrong_requests_are_one_line(tmp_path, whorl_command, card, words, says)
     assert (answer.code, answer.err.count("\n")) == (2, 1), answer
     assert says in answer.err
     assert listing(tmp_path) == before
+
+
+def test_shipped_network_denoises_at_any_level_and_scale(tmp_path, whorl_command):
+    y, x = np.mgrid[:96, :96]
+    clean = 40.0 + 160.0 * (np.hypot(x - 50, y - 45) < 30)
+    for name, scale in (("one.tif", 1.0), ("hundred.tif", 100.0)):
+        noisy = scale * (clean + np.random.default_rng(0).normal(0, 20, clean.shape))
+        save(tmp_path / name, noisy + 10_000, "u2")
+        assert whorl_command("denoise", "-q", "--force", tmp_path / name, tmp_path / "b.tif").code == 0
+        result = files.read(tmp_path / "b.tif").samples[..., 0] - 10_000.0
+        before, after = (np.mean((image / scale - clean) ** 2) for image in (noisy, result))
+        assert after < before / 20

@@ -275,6 +275,32 @@ def test_windows_give_the_same_file(tmp_path, whorl_command):
     assert np.array_equal(files.read(tmp_path / "tiles.tif").samples, files.read(tmp_path / "whole.tif").samples)
 
 
+def test_fast_schemes_take_fewer_steps(tmp_path, whorl_command):
+    files.write(tmp_path / "a.tif", picture(dtype="u2"))
+    steps = {}
+    for scheme in ("explicit", "fsi", "fed"):
+        words = (
+            "filter",
+            "--json",
+            "--scheme",
+            scheme,
+            "-c",
+            9000,
+            "-t",
+            40,
+            tmp_path / "a.tif",
+            tmp_path / f"{scheme}.tif",
+        )
+        answer = whorl_command(*words)
+        assert answer.code == 0, answer.err
+        steps[scheme] = json.loads(answer.out)["files"][0]["pages"][0]["steps"]
+        model = whorl.models.build("weickert-brox", contrast=9000.0)
+        whole = whorl.diffuse(picture(dtype="u2").samples, model, time=40.0, scheme=scheme, channel_axis=-1)
+        assert np.array_equal(files.read(tmp_path / f"{scheme}.tif").samples, whole)
+    assert max(steps["fsi"], steps["fed"]) < steps["explicit"] / 2
+    assert whorl_command("filter", "--scheme", "magic", tmp_path / "a.tif", tmp_path / "b.tif").code == 2
+
+
 def test_nan_is_refused(tmp_path, whorl_command):
     broken = picture(dtype="f4").samples.copy()
     broken[3, 4] = np.nan

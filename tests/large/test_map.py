@@ -72,6 +72,31 @@ def test_bits_of_many_steps_and_odd_windows(name, dtype):
         assert np.array_equal(large.map(image, model, time=6.0, tile=tile), whole)
 
 
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+@pytest.mark.parametrize("scheme", ["fsi", "fed"])
+@pytest.mark.parametrize("name", ["weickert-brox", "eed"])
+def test_bits_of_fast_schemes(name, scheme, engine):
+    image = picture((103, 117, 1), "f4")
+    model = models.build(name, contrast=100.0)
+    with torch.no_grad():
+        whole = from_tensor(model(to_tensor(image, -1), 4.0, scheme=scheme, engine=engine), image, -1)
+    windowed = large.map(image, model, time=4.0, tile=40, channel_axis=-1, scheme=scheme, engine=engine)
+    assert np.array_equal(windowed, whole)
+
+
+@pytest.mark.parametrize("scheme", ["fsi", "fed"])
+def test_halo_of_fast_schemes_is_enough(scheme):
+    model = models.build("perona-malik", contrast=9.0)
+    (stage,) = large.stages(model, 3.0, scheme=scheme)
+    size = 2 * stage.reach + 3
+    u = 20 * torch.rand(1, 1, size, size, dtype=torch.float64)
+    changed = u.clone()
+    changed[..., 0, :] += 5
+    changed[..., :, 0] += 5
+    centre = size // 2
+    assert stage.apply(u)[..., centre, centre] == stage.apply(changed)[..., centre, centre]
+
+
 @pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "i4", "f2", "f4", "f8"])
 def test_types_are_kept_and_rounded_once(dtype):
     image = picture((50, 60), dtype)

@@ -17,6 +17,7 @@ from whorl.cli.options import (
     PagesMode,
     Paths,
     Quiet,
+    SchemeName,
     Threads,
     Tile,
     Time,
@@ -48,6 +49,7 @@ def command(
             "--diffusivity", metavar="NAME", help="exponential, rational, charbonnier, weickert, tv or homogeneous."
         ),
     ] = "exponential",
+    scheme: SchemeName = "explicit",
     tile: Tile = "auto",
     pages: PagesMode = "separate",
     device: DeviceName = "cpu",
@@ -70,6 +72,6 @@ def command(
     from whorl.cli.recipes import Diffusion
 
     options = {"alpha": alpha, "gamma": gamma, "sigma": sigma, "diffusivity": diffusivity}
-    recipe = Diffusion(model, time, contrast, options, prepare(device, threads))
+    recipe = Diffusion(model, time, scheme, contrast, options, prepare(device, threads))
     batch = Batch("filter", recipe, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
     batch.run([Path(path) for path in paths], dry_run=dry_run)

@@ -18,6 +18,7 @@ __all__ = [
     "PagesMode",
     "Paths",
     "Quiet",
+    "SchemeName",
     "Seed",
     "Threads",
     "Tile",
@@ -58,6 +59,10 @@ Alpha = Annotated[
 Gamma = Annotated[
     float,
     typer.Option("--gamma", metavar="G", help="Stencil parameter gamma, 0 to 1; above 0 the model has no energy."),
+]
+SchemeName = Annotated[
+    Literal["explicit", "fed", "fsi"],
+    typer.Option("--scheme", help="Time stepping; fed and fsi need far fewer steps for long times, a little coarser."),
 ]
 DeviceName = Annotated[str, typer.Option("--device", metavar="NAME", help="Where to compute: cpu, cuda, cuda:1, ...")]
 Threads = Annotated[

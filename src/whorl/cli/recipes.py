@@ -31,9 +31,16 @@ class Diffusion(Recipe):
     """A model of the catalogue; the contrast is measured on the page where none is given."""
 
     def __init__(
-        self, name: str, time: float, contrast: float | None, options: Mapping[str, Any], device: torch.device
+        self,
+        name: str,
+        time: float,
+        scheme: str,
+        contrast: float | None,
+        options: Mapping[str, Any],
+        device: torch.device,
     ) -> None:
-        self.name, self.time, self.contrast, self.options, self.device = name, time, contrast, dict(options), device
+        self.name, self.time, self.scheme, self.contrast = name, time, scheme, contrast
+        self.options, self.device = dict(options), device
         self._stages(1.0 if contrast is None else contrast)  # whatever is wrong with the options is said at once
 
     def stages(self, page: Page) -> tuple[Sequence[Stage], dict[str, Any]]:
@@ -42,11 +49,12 @@ class Diffusion(Recipe):
             probe = models.build(self.name, contrast=1.0, **self.options).to(self.device)
             contrast = typical_contrast(probe, colours_of(page), page.layout.height, page.layout.width, self.device)
         steps = self._stages(contrast)
-        return steps, {"model": self.name, "contrast": contrast, "time": self.time, "steps": len(steps)}
+        record = {"model": self.name, "contrast": contrast, "time": self.time, "scheme": self.scheme}
+        return steps, record | {"steps": sum(stage.steps for stage in steps)}
 
     def _stages(self, contrast: float) -> Sequence[Stage]:
         model = models.build(self.name, contrast=contrast, **self.options).to(self.device)
-        return stages(model, self.time)
+        return stages(model, self.time, scheme=self.scheme)
 
 
 class Denoising(Recipe):

@@ -27,6 +27,8 @@ def map(
     channel_axis: int | None = None,
     tile: int | None = None,
     out: Any = None,
+    scheme: str = "explicit",
+    cycles: int | None = None,
     tau: float | None = None,
     device: str | torch.device = "cpu",
     engine: str = "auto",
@@ -53,8 +55,8 @@ def map(
         Side of the windows; chosen by cost within ``memory`` by default. For dask its chunks are the windows.
     out : array, optional
         Where to write: anything that takes slices, such as a zarr array. A new NumPy array by default.
-    tau : float, optional
-        Largest time step; the model's automatic one by default.
+    scheme, cycles, tau
+        How the time is reached; see ``Model.forward``. Fast schemes take fewer steps, but all of them in one pass.
     device : str or torch.device
         Where to compute.
     engine : str
@@ -85,11 +87,12 @@ def map(
     built = models.build(model, **settings) if isinstance(model, str) else model
     axis = _channel_axis(image, channel_axis)
     precision(image.dtype)
+    how = {"scheme": scheme, "cycles": cycles, "tau": tau, "engine": engine}
+    steps = _stages(built.to(device), time, how)
     if type(image).__module__.partition(".")[0] == "dask":
         from whorl.large.lazy import map_lazy
 
-        return map_lazy(image, _stages(built, time, tau, engine), axis, memory=memory, device=device)
-    steps = _stages(built.to(device), time, tau, engine)
+        return map_lazy(image, steps, axis, memory=memory, device=device)
     out = np.empty(image.shape, image.dtype) if out is None else out
     if tuple(out.shape) != tuple(image.shape):
         raise ShapeError(
@@ -124,15 +127,13 @@ def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return clipped
 
 
-def _stages(
-    model: models.Model | DiffusionNetwork, time: float | None, tau: float | None, engine: str
-) -> tuple[Stage, ...]:
+def _stages(model: models.Model | DiffusionNetwork, time: float | None, how: dict[str, Any]) -> tuple[Stage, ...]:
     if isinstance(model, models.Model):
         if time is None:
             raise ValueError("large.map: time is missing. Give the diffusion time, for example time=5.0.")
-        return stages(model, time, tau, engine=engine)
-    if time is not None or tau is not None:
-        raise ValueError("large.map: a trained network has its own steps. Leave time and tau out.")
+        return stages(model, time, **how)
+    if time is not None or how != {"scheme": "explicit", "cycles": None, "tau": None, "engine": "auto"}:
+        raise ValueError("large.map: a trained network has its own steps. Leave time, scheme, tau and engine out.")
     return network_stages(model)
 
 

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import torch
 from torch import Tensor
 
 from whorl import validation
 from whorl.models import Model
 from whorl.networks import DiffusionNetwork
-from whorl.schemes import check_step, equal_steps
+from whorl.schemes import Progress, check_step, equal_steps
 
 __all__ = ["Stage", "fused", "halo", "network_stages", "stages"]
 
@@ -22,18 +23,26 @@ class Stage:
 
     A pixel of ``apply(u)`` depends on the pixels of ``u`` at most ``reach`` away on either axis, and on nothing else:
     not on the position in the image nor on its size, except that the image is mirrored at its border. ``check`` raises
-    for images the filter must not begin with.
+    for images the filter must not begin with. ``steps`` counts the steps of a model that it takes.
     """
 
     apply: Callable[[Tensor], Tensor]
     reach: int
     check: Callable[[Tensor], object] | None = None
+    steps: int = 1
 
 
 def stages(
-    model: Model, time: float, tau: float | None = None, *, insist: bool = False, engine: str = "auto"
+    model: Model,
+    time: float,
+    *,
+    scheme: str = "explicit",
+    cycles: int | None = None,
+    tau: float | None = None,
+    insist: bool = False,
+    engine: str = "auto",
 ) -> tuple[Stage, ...]:
-    """The explicit steps that ``model(u, time)`` takes.
+    """What ``model(u, time)`` does with the same arguments: explicit steps, or a fast scheme as one stage.
 
     >>> from whorl.models import build
     >>> [stage.reach for stage in stages(build("eed", contrast=3.0), time=1.0)]
@@ -42,6 +51,10 @@ def stages(
     if model.fidelity is not None:
         raise ValueError(f"{model.name}: a data term holds an image of its own and cannot be cut into windows.")
     time = validation.number(time, "time", model.name, 0.0)
+    if scheme != "explicit":
+        run = _Run(model, time, scheme, cycles, tau, insist, engine)
+        count = run.count()
+        return (Stage(run, count * model.reach, steps=count),)
     largest = model.automatic_step() if tau is None else validation.number(tau, "tau", model.name, 0.0, open_low=True)
     check_step(min(largest, time), model.step_limit(), model.name, insist=insist)
     check = _Squarable(model.operator.squared_norm_bound(), model.name)
@@ -72,14 +85,14 @@ def fused(steps: Sequence[Stage]) -> list[Stage]:
     [10]
     """
     result: list[Stage] = []
-    for model, group in groupby(steps, key=lambda stage: getattr(stage.apply, "model", None)):
+    for _, group in groupby(steps, key=lambda stage: getattr(stage.apply, "model", None)):
         members = list(group)
-        if model is None or members[0].reach > FUSED_REACH:
+        if not isinstance(members[0].apply, _Steps) or members[0].reach > FUSED_REACH:
             result.extend(members)
             continue
         taus = tuple(tau for member in members for tau in member.apply.taus)  # type: ignore[attr-defined]
-        together = _Steps(model, taus, members[0].apply.engine)  # type: ignore[attr-defined]
-        result.append(Stage(together, halo(members), members[0].check))
+        together = _Steps(members[0].apply.model, taus, members[0].apply.engine)
+        result.append(Stage(together, halo(members), members[0].check, len(members)))
     return result
 
 
@@ -96,6 +109,37 @@ class _Steps:
 
     def __call__(self, u: Tensor) -> Tensor:
         return self.model._advance(u, list(self.taus), self.engine)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A model with a fast scheme, all of it: its steps lean on each other and cannot be taken apart."""
+
+    model: Model
+    time: float
+    scheme: str
+    cycles: int | None
+    tau: float | None
+    insist: bool
+    engine: str
+
+    def __call__(self, u: Tensor) -> Tensor:
+        return self._run(u, self.engine, None)
+
+    def count(self) -> int:
+        """The number of steps, which does not depend on the image: counted on the smallest one."""
+        counted = [0]
+        own = next((t.device for t in (*self.model.parameters(), *self.model.buffers())), None)
+        self._run(torch.zeros(1, 1, 1, 1, device=own), "reference", lambda done, total: counted.append(total))
+        return counted[-1]
+
+    def _run(self, u: Tensor, engine: str, progress: Progress | None) -> Tensor:
+        with torch.no_grad():
+            result: Tensor = self.model(
+                u, self.time, scheme=self.scheme, cycles=self.cycles, tau=self.tau, insist=self.insist, engine=engine,
+                progress=progress,
+            )  # fmt: skip
+        return result
 
 
 @dataclass(frozen=True)
