@@ -43,7 +43,7 @@ def finite(u: Tensor, caller: str) -> Tensor:
 
 def squarable(u: Tensor, squared_norm: float, caller: str) -> Tensor:
     """The same tensor, if squared derivatives of its values stay far below the largest number of its dtype."""
-    largest = float(u.abs().max())
+    largest = max(abs(float(end)) for end in u.detach().aminmax())
     if largest and 2 * math.log10(largest) + math.log10(max(squared_norm, 1e-300)) + 4 > math.log10(
         torch.finfo(u.dtype).max
     ):

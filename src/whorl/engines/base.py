@@ -37,8 +37,21 @@ class Engine(ABC):
         """Why this engine cannot take the step on this image (and its derivative, when learning); empty if it can."""
 
     @abstractmethod
-    def advance(self, plan: Plan, u: Tensor, taus: Sequence[float], numbers: Numbers) -> Tensor:
-        """The image after explicit steps of the given sizes."""
+    def advance(
+        self,
+        plan: Plan,
+        u: Tensor,
+        taus: Sequence[float],
+        numbers: Numbers,
+        mixes: Sequence[float] = (),
+        frozen: bool = False,
+    ) -> Tensor:
+        r"""The image after explicit steps of the given sizes.
+
+        With ``mixes`` m, as many as steps and the first of them 1, each step is followed by
+        :math:`u^{k+1} \leftarrow m_k u^{k+1} + (1 - m_k) u^{k-1}`. If ``frozen``, the tensor stays that of the
+        first image.
+        """
 
     @abstractmethod
     def pull_back(self, plan: Plan, u: Tensor, w: Tensor, tau: float, numbers: Numbers) -> Gradients:

@@ -31,7 +31,7 @@ class Step(torch.autograd.Function):
     ) -> Tensor:
         """The image after the step."""
         source = u.detach().contiguous()
-        ctx.tau, ctx.values = float(tau), numbers(Trained(contrast, beta, seen))
+        ctx.tau, ctx.values = float(tau.detach()), numbers(Trained(contrast, beta, seen))
         ctx.plan, ctx.engine = plan, engine
         ctx.save_for_backward(source)
         return engine.advance(plan, source, [ctx.tau], ctx.values)

@@ -36,7 +36,8 @@ class Plan:
     r"""A step :math:`u - \tau \sum_\ell \omega_\ell \beta_\ell G_\ell K^* D\, \beta_\ell K G_\ell u`, less its numbers.
 
     ``D`` comes from the structure: the responses of ``structure``, or of ``flux`` where that is None, summed over what
-    is coupled with the weights ``inside``. Contrast, tau and beta may be trained and are given with each call.
+    is coupled with the weights ``inside``. Contrast, tau and beta may be trained and are given with each call. If
+    ``frozen``, the second half of the channels steers and the first half flows.
     """
 
     coupling: str
@@ -48,6 +49,7 @@ class Plan:
     structure: Cells | None
     couple_channels: bool
     couple_scales: bool
+    frozen: bool = False
 
     @property
     def seen(self) -> Cells:
@@ -57,7 +59,7 @@ class Plan:
     @property
     def pointwise(self) -> bool:
         """Whether the step looks at the neighbours of a pixel alone: one scale, and no Gaussian."""
-        return self.flux.taps == ((1.0,),) and self.structure is None
+        return self.flux.taps == ((1.0,),) and self.structure is None and not self.frozen
 
 
 class Trained(NamedTuple):

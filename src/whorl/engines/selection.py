@@ -34,12 +34,19 @@ def advance(
     u: Tensor,
     taus: Sequence[float],
     engine: str = "auto",
+    mixes: Sequence[float] = (),
+    frozen: bool = False,
 ) -> Tensor | None:
-    """The image after explicit steps of these sizes, not differentiable; None where the reference must take them."""
+    """The image after explicit steps of these sizes, not differentiable; None where the reference must take them.
+
+    With ``mixes`` each step is mixed with the iterate before it; ``frozen`` keeps the tensor of the first image. See
+    :meth:`Engine.advance`.
+    """
     chosen, plan = select(operator, activation, structure, u, engine)
     if chosen is None or plan is None:
         return None
-    return chosen.advance(plan, u.detach().contiguous(), taus, numbers(trained(operator, activation, structure)))
+    values = numbers(trained(operator, activation, structure))
+    return chosen.advance(plan, u.detach().contiguous(), taus, values, mixes, frozen)
 
 
 def step(

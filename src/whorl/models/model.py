@@ -17,6 +17,7 @@ from whorl.schemes import (
     check_step,
     equal_cycles,
     equal_steps,
+    extrapolation,
     fed_steps,
     fsi_cycle,
     growing_cycles,
@@ -134,7 +135,7 @@ class Model(nn.Module):
         steps = equal_steps(time, largest)
         if not steps:
             return u.clone()
-        learning = torch.is_grad_enabled() and (u.requires_grad or any(p.requires_grad for p in self.parameters()))
+        learning = self._learns(u)
         # Compiled engines take several steps in one pass over the image, but cannot look back at those in between.
         stride = 1 if learning or self.fidelity is not None else len(steps) if progress is None else 8
         for done in range(0, len(steps), stride):
@@ -201,18 +202,39 @@ class Model(nn.Module):
         plan = growing_cycles(time, limit) if cycles is None else equal_cycles(time, limit, cycles)
         done, total = 0, sum(plan.lengths)
         u = u.clone()
+        learning = self._learns(u)
         for length in plan.lengths:
             if scheme == "fsi":
-                u = fsi_cycle(lambda v: self._step(v, plan.tau, engine), u, length)
+                u = self._semi_iterate(u, length, plan.tau, engine, learning)
             else:
-                # The tensor stays that of the cycle's start: only then do the large steps undo each other's growth.
-                seen = (self.structure or self.operator)(u)
-                for size in fed_steps(length, plan.tau):
-                    u = u + size * self._rhs(u, seen)
+                u = self._freeze(u, fed_steps(length, plan.tau), engine, learning)
             done += length
             if progress is not None:
                 progress(done, total)
         return u
+
+    def _semi_iterate(self, u: Image, length: int, tau: float, engine: str, learning: bool) -> Image:
+        if not learning and self.fidelity is None:
+            # Extrapolating the first step from itself makes it shorter.
+            taus, mixes = [tau * extrapolation(0)] + [tau] * (length - 1), [1.0, *map(extrapolation, range(1, length))]
+            done = engines.advance(self.operator, self.activation, self.structure, u, taus, engine, mixes=mixes)
+            if done is not None:
+                return done
+        return fsi_cycle(lambda v: self._step(v, tau, engine), u, length)
+
+    def _freeze(self, u: Image, steps: list[float], engine: str, learning: bool) -> Image:
+        # The tensor stays that of the cycle's start: only then do the large steps undo each other's growth.
+        if not learning and self.fidelity is None:
+            done = engines.advance(self.operator, self.activation, self.structure, u, steps, engine, frozen=True)
+            if done is not None:
+                return done
+        seen = (self.structure or self.operator)(u)
+        for size in steps:
+            u = u + size * self._rhs(u, seen)
+        return u
+
+    def _learns(self, u: Image) -> bool:
+        return torch.is_grad_enabled() and (u.requires_grad or any(p.requires_grad for p in self.parameters()))
 
     def _weight(self) -> float:
         return 0.0 if self.fidelity is None else self.fidelity.weight

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,9 +12,10 @@ from torch import Tensor
 from whorl.engines.base import Engine, Gradients, Numbers
 from whorl.engines.cpu.derivative import derivative
 from whorl.engines.cpu.layout import Array, constants, gradients, kind, layout
-from whorl.engines.cpu.pipeline import CHUNK, pipeline
+from whorl.engines.cpu.pipeline import CHUNK, SLOTS, pipeline
 from whorl.engines.cpu.strips import strip
 from whorl.engines.cpu.threads import bands, run
+from whorl.engines.cpu.workspace import room
 from whorl.engines.plan import Plan
 
 __all__ = ["NumbaEngine", "engine"]
@@ -44,11 +46,27 @@ class NumbaEngine(Engine):
             return "the derivative of Weickert's diffusivity as a matrix function has no compiled form"
         return "" if _has_fma() else "this processor has no fused multiply-add"
 
-    def advance(self, plan: Plan, u: Tensor, taus: Sequence[float], numbers: Numbers) -> Tensor:
+    def advance(
+        self,
+        plan: Plan,
+        u: Tensor,
+        taus: Sequence[float],
+        numbers: Numbers,
+        mixes: Sequence[float] = (),
+        frozen: bool = False,
+    ) -> Tensor:
+        mixes = mixes or [1.0] * len(taus)
+        if frozen:
+            # The image that steers travels along as further channels, which do not flow.
+            C = u.shape[1]
+            both = self.advance(replace(plan, frozen=True), torch.cat([u, u], 1), taus, numbers, mixes)
+            return both[:, :C].contiguous()
         if plan.pointwise:
-            return _piped(plan, u, list(taus), numbers)
-        for tau in taus:
-            u = _smoothed(plan, u, tau, numbers)
+            return _piped(plan, u, list(taus), list(mixes), numbers)
+        before = u
+        for tau, mix in zip(taus, mixes, strict=True):
+            after = _smoothed(plan, u, tau, numbers)
+            before, u = u, after if mix == 1 else torch.lerp(before, after, mix)
         return u
 
     def pull_back(self, plan: Plan, u: Tensor, w: Tensor, tau: float, numbers: Numbers) -> Gradients:
@@ -64,7 +82,7 @@ class NumbaEngine(Engine):
 
         def work(image: int, r0: int, r1: int) -> None:
             rows = min(H, r1 + halo) - max(0, r0 - halo)
-            x, y, sources = (np.empty(where.fields * rows * (W + 2), where.taps.dtype) for _ in range(3))
+            x, y, sources = room((where.fields * rows * (W + 2),) * 3, where.taps.dtype)
             kernel(
                 flat, cotangent, result, sums[image], image, C, H, W, r0, r1,
                 where.channel, where.scale, where.seen, where.moved, where.both, values.weight, values.factor, ones,
@@ -76,28 +94,34 @@ class NumbaEngine(Engine):
         return Gradients(out, *gradients(plan, where, sums.sum((0, 1)), tau, numbers))
 
 
-def _piped(plan: Plan, u: Tensor, taus: list[float], numbers: Numbers) -> Tensor:
+def _piped(plan: Plan, u: Tensor, taus: list[float], mixes: list[float], numbers: Numbers) -> Tensor:
     n, C, H, W = u.shape
     members = C if plan.couple_channels else 1
+    groups = n * C // members
     where = layout(plan, C, _real(u))
     kernel = pipeline(*kind(plan))
-    depth = max(1, min(8, CACHE // (4 * members * (W + 2) * u.element_size())))
+    real = where.taps.dtype
+    unit = constants(plan, where, 1.0, numbers)
+    k = np.append(where.flux, unit.weight[-1])
+    sizes = np.array([constants(plan, where, tau, numbers).factor[-1] for tau in taus], real)
+    shares = np.array(mixes, real)
+    depth = max(1, min(8, CACHE // ((SLOTS + 2) * members * (W + 2) * u.element_size())))
+    before = u
     for first in range(0, len(taus), depth):
-        some = [constants(plan, where, tau, numbers) for tau in taus[first : first + depth]]
-        sizes = np.array([one.factor[-1] for one in some], where.taps.dtype)
-        k = np.append(where.flux, some[0].weight[-1])
-        out = torch.empty_like(u)
-        flat, result = _flat(u), _flat(out)
-        groups = n * C // members
+        some = slice(first, first + depth)
+        # The iterate before the last is wanted only if the next piece starts by looking back.
+        keep = first + depth < len(taus) and mixes[first + depth] != 1
+        out, spare = torch.empty_like(u), torch.empty_like(u) if keep and depth > 1 else u
+        arrays = _flat(u), _flat(before), _flat(out), _flat(spare), keep and depth > 1
         run(
             kernel,
             [
-                (flat, result, g * members, members, H, W, r0, r1, sizes, k, some[0].rate, CHUNK)
+                (*arrays, g * members, members, H, W, r0, r1, sizes[some], shares[some], k, unit.rate, CHUNK)
                 for g in range(groups)
-                for r0, r1 in bands(H, groups, 8 * len(sizes))
+                for r0, r1 in bands(H, groups, 8 * depth)
             ],
         )
-        u = out
+        before, u = spare, out
     return u
 
 
@@ -112,8 +136,7 @@ def _smoothed(plan: Plan, u: Tensor, tau: float, numbers: Numbers) -> Tensor:
 
     def work(image: int, r0: int, r1: int) -> None:
         rows = min(H, r1 + halo) - max(0, r0 - halo)
-        fields = np.empty(where.fields * rows * (W + 2), where.taps.dtype)
-        sources = np.empty(where.fields * rows * W, where.taps.dtype)
+        fields, sources = room((where.fields * rows * (W + 2),) * 2, where.taps.dtype)
         kernel(
             flat, result, image, C, H, W, r0, r1,
             where.channel, where.scale, where.seen, where.moved, values.weight, values.factor,

@@ -127,6 +127,7 @@ Place = tuple[int, int]
 
 def _groups(plan: Plan, channels: int, first: int) -> tuple[list[list[Place]], list[list[Place]]]:
     """The fields that flow, and the fields that steer, under each common tensor; a field is (channel, scale)."""
+    channels = channels // 2 if plan.frozen else channels
     together = [range(channels)] if plan.couple_channels else [range(c, c + 1) for c in range(channels)]
     flowing, steering = range(len(plan.flux.taps)), range(first, first + len(plan.seen.taps))
     if plan.couple_scales or len(steering) == 1:
@@ -134,7 +135,8 @@ def _groups(plan: Plan, channels: int, first: int) -> tuple[list[list[Place]], l
     else:
         scales = [(range(s, s + 1), range(t, t + 1)) for s, t in zip(flowing, steering, strict=True)]
     moved = [[(c, s) for c in some for s in flow] for some in together for flow, _ in scales]
-    seen = [[(c, s) for c in some for s in steer] for some in together for _, steer in scales]
+    shift = channels if plan.frozen else 0
+    seen = [[(c + shift, s) for c in some for s in steer] for some in together for _, steer in scales]
     return moved, seen
 
 
