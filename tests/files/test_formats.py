@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,27 @@ def test_alpha_stays_when_colours_change():
     np.testing.assert_array_equal(changed.samples[..., 3], made.samples[..., 3])
     with pytest.raises(ShapeError, match="do not fit"):
         made.with_colours(np.zeros((37, 53, 4)))
+
+
+@pytest.mark.parametrize(
+    ("name", "missing", "dtype"),
+    [("a.tif", "tifffile", "u2"), ("a.zarr", "zarr", "u1"), ("a.png", "imagecodecs", "u2")],
+)
+def test_missing_package_is_named_with_its_remedy(tmp_path, monkeypatch, name, missing, dtype):
+    files.write(tmp_path / name, picture("rgb", 3, dtype=dtype))
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(FileError, match=rf"{missing}.*pip install 'whorl\[files\]'"):
+        files.read(tmp_path / name)
+
+
+def test_what_needs_no_extra_works_without(tmp_path, monkeypatch):
+    for missing in ("tifffile", "zarr", "imagecodecs"):
+        monkeypatch.setitem(sys.modules, missing, None)
+    for name, dtype in (("a.png", "u1"), ("b.jpg", "u1"), ("c.png", "u1")):
+        files.write(tmp_path / name, picture("rgb", 3, dtype=dtype))
+        assert files.read(tmp_path / name).layout.channels == 3
+    files.write(tmp_path / "grey.png", picture(dtype="u2"))
+    assert np.array_equal(files.read(tmp_path / "grey.png").samples, picture(dtype="u2").samples)
+    files.write(tmp_path / "d.tif", picture("rgb", 3, dtype="u2"))  # writing needs nothing, reading does
+    monkeypatch.undo()
+    assert np.array_equal(files.read(tmp_path / "d.tif").samples, picture("rgb", 3, dtype="u2").samples)
