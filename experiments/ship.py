@@ -1,4 +1,4 @@
-"""Turn the study's results into everything that is kept of them, in one command:
+"""Turn the study's results into everything that is kept of them, in one command.
 
     PYTHONPATH=src python experiments/ship.py FOUND.json
 

@@ -51,6 +51,20 @@ def picture(n: int = 2, y: int = 17, x: int = 21) -> torch.Tensor:
     return 255 * torch.rand(n, 1, y, x, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 
 
+@pytest.mark.parametrize("name", ["scheduled", "scheduled weickert"])
+def test_compiled_steps_of_a_schedule_are_the_printed_ones(name, monkeypatch):
+    network, found = shaken(SPECS[name]), []
+    for compiled in (True, False):
+        if not compiled:
+            monkeypatch.setattr("whorl.engines.select", lambda *_, **__: (None, None))
+        u = picture(1, 9, 11).requires_grad_()
+        result = network(u)
+        grads = torch.autograd.grad(result.square().sum(), [u, *(p for p in network.parameters() if p.requires_grad)])
+        found.append([result.detach(), *grads])
+    for ours, printed in zip(*found, strict=True):
+        torch.testing.assert_close(ours, printed, rtol=1e-8, atol=1e-8 * float(printed.abs().max()))
+
+
 @pytest.mark.parametrize(("name", "count"), [(name, 10) for name in NAMED])
 def test_the_papers_networks_have_ten_parameters(name, count):
     assert count_parameters(MultiscaleNetwork(named(name))) == count

@@ -40,7 +40,7 @@ def draw_angles(measured: Sequence[Measured], path: Path | str, *, format: str =
     lowest, highest = 24.0, 32.0
     for number, m in enumerate(measured):
         name, values = m.card.name, m.table.psnr
-        extra = {"color": ("#2a8c2a", "#808080")[number % 2], "linestyle": "-", "marker": "^"}
+        extra = {"color": ("#808080", "#2a8c2a")[number % 2], "linestyle": "-", "marker": "^"}
         label = PAPER[name].label if name in PAPER else name
         axes.plot(values.keys(), values.values(), label=label, linewidth=1.6, markersize=5, **STYLES.get(name, extra))
         lowest, highest = min(lowest, min(values.values()) - 0.5), max(highest, max(values.values()) + 0.5)

@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from whorl import engines
+from whorl.engines.differentiable import Step
 from whorl.networks.base import DiffusionNetwork, activation, scale_stack
 from whorl.networks.spec import NetworkSpec
 from whorl.types import Image
@@ -60,10 +62,16 @@ class ScheduledNetwork(DiffusionNetwork):
         return self.operator.get_buffer("omega") * flux, measure
 
     def step(self, u: Image, k: int) -> Image:
-        """Step ``k`` with its weights."""
+        """Step ``k`` with its weights, compiled where the image's device has an engine."""
         K, phi = self.operator, self.activation
         omega = K.get_buffer("omega")
         c, w = (weights[k] for weights in self.weights())
+        learning = torch.is_grad_enabled() and (u.requires_grad or c.requires_grad)
+        engine, plan = engines.select(K, phi, None, u, learning=learning)
+        if engine is not None and plan is not None:
+            one, contrast = torch.ones((), dtype=torch.float64), phi.diffusivity.contrast
+            result: Tensor = Step.apply(u, one, contrast, (c / omega).sqrt(), w.sqrt(), plan, engine)  # type: ignore[no-untyped-call]
+            return result
         v = K(u)
         shape = (1, 1, -1, 1, 1, 1)
         flux = phi(v, w.sqrt().view(shape).to(u.dtype) * v)
