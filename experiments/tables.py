@@ -64,7 +64,7 @@ def verdicts(cards: Sequence[ModelCard]) -> str:
         rows.append(
             [
                 f"``{card.name}``",
-                f"{claim.variance:.2g}" if claim else "",
+                f"{claim.variance:.3g}" if claim else "",
                 f"{'≥' if claim.at_least else '≤'} {claim.bound:g}" if claim else "≤ 0.014",
                 f"**{median:.2g}**",
                 each(variances, 3),

@@ -25,6 +25,7 @@ CANDIDATES = {
     "scheduled alpha 0.25 gamma 1": NetworkSpec(scheduled=True, alpha=0.25, gamma=1.0),
     "scheduled isotropic": NetworkSpec("isotropic", scheduled=True),
     "scheduled omega": NetworkSpec(scheduled=True, omega_inside=True),
+    "scheduled omega alpha 0.45 gamma 1": NetworkSpec(scheduled=True, alpha=0.45, gamma=1.0, omega_inside=True),
     "scheduled rational": NetworkSpec(scheduled=True, diffusivity="rational"),
     "scheduled charbonnier": NetworkSpec(scheduled=True, diffusivity="charbonnier"),
     "scheduled weickert": NetworkSpec(scheduled=True, diffusivity="weickert"),

@@ -32,7 +32,7 @@ def test_networks_load_without_a_network(name, monkeypatch):
 
     monkeypatch.setattr(socket, "socket", refuse)
     network = whorl.load(name)
-    assert (network.spec.coupling, network.spec.alpha) == (named(name).coupling, named(name).alpha)
+    assert network.spec == named(name)
     assert count_parameters(network) == (28 if name in BETTER else 10)
     u = torch.full((1, 1, 12, 12), 100.0)
     assert torch.equal(network(u), u)
@@ -55,12 +55,34 @@ def test_cards_repeat_the_study_and_choose_by_validation(name):
 @pytest.mark.parametrize("name", NAMED)
 def test_the_papers_figures_are_met(name):
     card = load_card(name)
+    assert len(card.runs) >= 3
     variance = statistics.median(run.figures["scene_variance"] for run in card.runs)
     assert verdict(name, variance, 50) == "met"
 
 
+@pytest.mark.parametrize("suffix", ["", "-printed"])
+def test_rectangles_turned(suffix):
+    uncoupled, isotropic, anisotropic = (
+        load_card(f"{name}-0.41{suffix}") for name in ("uncoupled", "isotropic", "anisotropic")
+    )
+    assert statistics.median(run.figures["rectangles_variance"] for run in uncoupled.runs) >= 0.8
+    assert statistics.median(run.figures["rectangles_psnr_45"] for run in isotropic.runs) >= 27.8
+    assert statistics.median(run.figures["rectangles_psnr_45"] for run in anisotropic.runs) >= 28.8
+
+
+@pytest.mark.parametrize("group", ["paper", "omega inside"])
+@pytest.mark.parametrize("turning", ["scene", "rectangles"])
+def test_anisotropic_coupling_is_better_at_every_angle(group, turning):
+    trials = json.loads(STUDY.read_text())["trials"]
+    one, other = (
+        trials[f"{group}/{name}-0.41/0"][f"{turning} analytic"]["psnr"] for name in ("anisotropic", "isotropic")
+    )
+    assert all(one[angle] > other[angle] for angle in one)
+
+
 def test_the_better_network_is_better_and_as_invariant():
     better, paper = load_card("whorl-28"), load_card("anisotropic-0.41")
+    assert len(better.runs) >= 3
     mean, reference = (statistics.median(run.figures["scene_mean"] for run in card.runs) for card in (better, paper))
     assert mean >= reference + 1
     assert statistics.median(run.figures["scene_variance"] for run in better.runs) <= 0.014

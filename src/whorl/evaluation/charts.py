@@ -77,7 +77,8 @@ def draw_comparison(
     for place, (label, picture) in zip(places, shown, strict=True):
         axes: Any = figure.add_subplot(place)
         axes.imshow(picture[0, 0].numpy(), cmap="gray", vmin=0, vmax=255, interpolation="nearest")
-        axes.set_axis_off()
+        axes.set(xticks=[], yticks=[])  # the frame shows where a white picture ends
+        axes.spines[:].set_color("#bbbbbb")
         quality = f"\nPSNR {float(psnr(picture, clean, value_range=255.0)):.1f} dB" if label != "ground truth" else "\n"
         axes.set_title(label + quality, fontsize=9)
     figure.suptitle(f"Test scene {image}, rotation angle {angle}°", fontsize=10)
@@ -99,17 +100,18 @@ def result_table(measured: Sequence[Measured]) -> "Table":
         + (f"; median of {seeds} training seeds" if seeds > 1 else ""),
     )
     table.add_column("network", no_wrap=True, style="bold")
-    for heading in ("variance, paper", "ours", "all seeds", "verdict", "PSNR at 45°, paper", "ours", "mean PSNR"):
-        table.add_column(heading, justify="right")
+    every = ("all seeds",) if seeds > 1 else ()
+    for heading in ("variance\npaper", "\nours", *every, "verdict", "PSNR 45°\npaper", "\nours", "mean\nPSNR"):
+        table.add_column(heading, justify="right", no_wrap=heading != "all seeds")
     for m in measured:
         claim, own = PAPER.get(m.card.name), m.table.psnr.get(45)
-        each = "  ".join(f"{m.tables[seed].variance:.2g}" for seed in sorted(m.tables)) if seeds > 1 else ""
+        each = ["  ".join(f"{m.tables[seed].variance:.2g}" for seed in sorted(m.tables))] if seeds > 1 else []
         colour = {"met": "[green]met[/green]", "missed": "[red]missed[/red]"}.get(m.verdict, "–")
         table.add_row(
             m.card.name,
-            f"{claim.variance:.2g}" if claim else "–",
+            f"{claim.variance:.3g}" if claim else "–",
             f"{m.variance:.2g}",
-            each,
+            *each,
             colour,
             f"{claim.psnr_45:.1f}" if claim and claim.psnr_45 else "–",
             f"{own:.2f}" if own is not None else "–",
