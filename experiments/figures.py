@@ -95,7 +95,11 @@ def draw_better(trials: Trials, path: Path) -> None:
         found = {k.split("/")[1]: t for k, t in trials.items() if k.startswith(f"{group}/") and "error" not in t}
         points = [(t["scene analytic"]["variance"], t["scene analytic"]["mean"]) for t in found.values()]
         axes.plot(*zip(*points, strict=True), linestyle="", marker=mark, color=colour, label=label)
-        names = ["scheduled isotropic", "scheduled gamma 1", "scheduled", "scheduled omega"] if group == "better" else list(found)
+        names = (
+            ["scheduled isotropic", "scheduled gamma 1", "scheduled", "scheduled omega"]
+            if group == "better"
+            else list(found)
+        )
         for name in names:
             if name in found:
                 scene = found[name]["scene analytic"]
