@@ -1,7 +1,9 @@
 """One clocked case: several methods on one image with one number of threads, a plain copy among them.
 
 Every method runs as a user calls it, array in and array out, conversions included. The number of steps in a call grows
-with the method's speed (2 to 20), so that fixed costs do not hide a fast step nor a slow one eat the budget.
+with the speed of the method (2 to 20), so that fixed costs do not hide a fast step nor a slow one eat the budget. whorl
+keeps
+rows of several steps in the caches when it is asked for many; a single step by itself is clocked beside it.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +17,10 @@ from benchmarks.pictures import mosaic
 from benchmarks.threads import use_threads
 from benchmarks.timing import interleave
 
-__all__ = ["COPY", "compare"]
+__all__ = ["COPY", "ONE_STEP", "compare"]
 
 COPY = "copy"
+ONE_STEP = ", single step"
 _CALL_S = 0.4  # aimed at for one call
 
 
@@ -35,6 +38,10 @@ def compare(
         steps = _steps(lambda n, run=run, c=contrast, m=m: run(image, c, n, m.tau))
         calls[m.name] = lambda run=run, c=contrast, n=steps, m=m: run(image, c, n, m.tau)
         facts[m.name] = {"library": m.library, "version": m.version(), "model": m.model, "steps": steps, "tau": m.tau}
+        if m.library == "whorl":
+            name = m.name + ONE_STEP
+            calls[name] = _single_step(m, image, contrast)
+            facts[name] = {**facts[m.name], "steps": 1}
     calls[COPY] = _copy(image, threads)
     facts[COPY] = {"library": "torch", "version": "", "model": "", "steps": _COPIES, "tau": 0.0}
     timings = interleave(calls, repeats, budget_s)
@@ -58,6 +65,23 @@ def compare(
 
 
 _COPIES = 5
+
+
+def _single_step(m: Method, image: Image, contrast: float) -> Callable[[], object]:
+    """``model.step`` on a tensor: nothing carried from one step to the next, no array converted."""
+    import torch
+
+    import whorl
+
+    model = whorl.models.build(m.model, contrast=contrast)
+    u = torch.from_numpy(np.array(image))
+    u = u[None, None] if u.ndim == 2 else u.permute(2, 0, 1)[None].contiguous()
+
+    def step() -> None:
+        with torch.no_grad():
+            model.step(u, m.tau)
+
+    return step
 
 
 def _copy(image: Image, threads: int) -> Callable[[], object]:
