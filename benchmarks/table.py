@@ -11,6 +11,7 @@ _SHOWN: dict[str, tuple[str, str]] = {
     "figure": ("measured", "{:.3g}"),
     "verdict": ("verdict", "{}"),
     "ms_per_mpix_step": ("ms/Mpixel/step", "{:.2f}"),
+    "cpu_ms_per_mpix_step": ("CPU ms", "{:.2f}"),
     "ms_per_mpix": ("ms/Mpixel", "{:.2f}"),
     "to_whorl": ("whorl is faster by", "{:.2f}x"),
     "to_copy": ("copies", "{:.2f}"),

@@ -21,6 +21,7 @@ from benchmarks.search import Optimum, Score, best_setting
 __all__ = ["SETTINGS", "contestants", "tuned"]
 
 SETTINGS = Path(__file__).with_name("settings.json")
+_TWINS = ("itk-gradient-fixed", "numpy-loop-tuned", "torch-loop")  # the equation of another method, or its code
 _SOFT = (0.3, 40.0)  # Charbonnier's contrast lies below the noise
 
 
@@ -50,7 +51,7 @@ def contestants(colour: bool) -> list[Method]:
     ]
     if colour:  # on one channel the coupled model is Perona–Malik
         ours += [variant("gerig"), variant("gerig", diffusivity="charbonnier", contrast_range=_SOFT)]
-    peers = [m for m in catalogue() if m.library != "whorl" and m.contrast != "none" and m.name != "itk-gradient-fixed"]
+    peers = [m for m in catalogue() if m.library != "whorl" and m.contrast != "none" and m.name not in _TWINS]
     return [m for m in (*ours, *peers) if m.takes(3 if colour else 2)]
 
 

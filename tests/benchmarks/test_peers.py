@@ -33,7 +33,7 @@ def test_array_in_array_out_and_steps_chain(m: Method) -> None:
         np.testing.assert_allclose(run(run(u, contrast, 2, m.tau), contrast, 2, m.tau), out, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["torch-loop", "medpy", "diplib-perona-malik"])
+@pytest.mark.parametrize("name", ["numpy-loop-tuned", "torch-loop", "medpy", "diplib-perona-malik"])
 def test_four_neighbour_methods_solve_the_same_equation(name: str) -> None:
     """Away from the border (DIPlib takes black outside) they agree to rounding: contrast and tau are converted."""
     m = method(name)
