@@ -33,7 +33,7 @@ def image(u: Any, caller: str) -> Tensor:
 def finite(u: Tensor, caller: str) -> Tensor:
     """The same tensor, if it holds neither NaN nor infinity."""
     # The extremes pass NaN and infinity on, and cost a twentieth of asking every pixel: less than a step.
-    low, high = torch.aminmax(u)
+    low, high = u.detach().aminmax()
     if not bool(torch.isfinite(low) & torch.isfinite(high)):
         bad = int((~torch.isfinite(u)).sum())
         raise ValueError(
