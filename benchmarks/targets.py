@@ -96,6 +96,23 @@ def _newton_epochs(cases: Cases) -> float:
     return float(max(row["epochs"] for rows in cases.values() for row in rows if row["method"] == "Gauss–Newton"))
 
 
+def _gpu_share(cases: Cases) -> float:
+    """Of the copy of the same batch in the same run."""
+    return float(max(row["share_of_copy"] for row in cases["one step"] if row["method"] == "whorl, isotropic"))
+
+
+def _gpu_epoch(coupling: str) -> Callable[[Cases], float]:
+    """Milliseconds, best tiling."""
+    return lambda cases: 1e3 * min(
+        row["best_s"] for name, rows in cases.items() if name.startswith("epoch") for row in rows
+        if row["method"] == coupling
+    )  # fmt: skip
+
+
+def _gpu_five(cases: Cases) -> float:
+    return float(cases["five models"][-1]["best_s"])
+
+
 def _exponent(axis: str) -> Callable[[Cases], float]:
     return lambda cases: next(r["exponent"] for r in cases[axis] if r["method"].startswith("whorl"))
 
@@ -142,6 +159,12 @@ TARGETS: tuple[Target, ...] = (
     Target("growth exponent over steps", "scaling", 1.05, False, _exponent("steps")),
     Target("training epoch of the paper's experiment, seconds", "training", 10, False, _slowest_epoch),
     Target("Gauss–Newton to the loss of 250 Adam epochs, in epochs' time", "training_long", 12, False, _newton_epochs),
+    Target("isotropic step on 64 megapixels, share of a copy, GPU", "gpu", 0.6, True, _gpu_share),
+    *(
+        Target(f"training epoch, {coupling}, milliseconds, GPU", "gpu", 25, False, _gpu_epoch(coupling))
+        for coupling in ("uncoupled", "isotropic", "anisotropic")
+    ),
+    Target("five models trained and evaluated, seconds, GPU", "gpu", 60, False, _gpu_five),
     Target("import whorl, seconds", "latency", 0.3, False, _seconds("start", "import whorl")),
     Target("whorl --help, seconds", "latency", 0.5, False, _seconds("start", "whorl --help")),
     Target("whorl filter 512² on a fresh machine, seconds", "latency", 8, False,
@@ -159,6 +182,8 @@ def verdicts(folder: Path = FOLDER) -> Iterator[tuple[str, Target, float | None]
         found.setdefault(machine, {})[content["suite"]] = content["cases"]
     for machine, suites in found.items():
         for target in TARGETS:
+            if (target.suite == "gpu") != ("gpu" in suites):  # a GPU's file holds that one suite
+                continue
             try:
                 yield machine, target, target.measure(suites[target.suite])
             except (KeyError, ValueError, StopIteration):

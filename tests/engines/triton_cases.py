@@ -11,11 +11,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from whorl.activations import Anisotropic, Isotropic
+from whorl.blocks import DiffusionBlock
+from whorl.diffusivities import Rational, RegularisedTV
 from whorl.engines.cuda.diffusivity import ANISOTROPIC, ISOTROPIC, UNCOUPLED
 from whorl.engines.cuda.launches import Design, Launches, Tiling
 from whorl.engines.cuda.trainer import MultiscaleTrainer
 from whorl.models import Model, build, uncoupled_twin
-from whorl.operators import ScaleSampling, sample_scales
+from whorl.operators import CellGradient, ScaleSampling, ScaleStack, sample_scales
 from whorl.operators.smoothing import gaussian_weights
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -24,11 +27,12 @@ NEAR, FAR = sample_scales(2, 0.3, 1.6), sample_scales(2, 0.7, 4.0)  # radii of 2
 BETA = [0.6, 1.2]
 # The interpreter pays per program: few, large tiles. Two sizes, so that tiles end inside and beyond the image.
 WHOLE = Tiling(
-    down=(16, 32, 4, 1), across=(16, 8, 1), gather=(16, 32, 4, 1), cells=512, rows=16, strip=8,
-    step_rows=16, step_strip=8,
+    down=(2, 8, 32, 1), across=(16, 8, 1), gather=(2, 8, 32, 1), cells=(64, 1, 2), cells_adjoint=(64, 1, 2),
+    strips=(2, 8, 8), strips_adjoint=(2, 8, 8), step=(16, 8, 4), fixed=True,
 )  # fmt: skip
 PARTS = Tiling(
-    down=(8, 32, 2, 1), across=(16, 4, 1), gather=(8, 32, 2, 1), cells=256, rows=8, strip=4, step_rows=5, step_strip=4
+    down=(1, 8, 16, 1), across=(16, 4, 1), gather=(2, 4, 32, 1), cells=(64, 1, 1), cells_adjoint=(64, 1, 1),
+    strips=(1, 4, 8), strips_adjoint=(2, 8, 4), step=(5, 4, 1), unroll=2,
 )  # fmt: skip
 
 
@@ -117,6 +121,50 @@ def multiscale_cases() -> dict[str, dict[str, float]]:
     return found
 
 
+def through(engine: str, block: DiffusionBlock, u: Tensor, w: Tensor, parameters: list[Tensor]) -> list[Tensor]:
+    """One step and, where there are parameters, the derivatives of its product with w."""
+    block.engine = engine
+    if not parameters:
+        with torch.no_grad():
+            return [block(u) - u]
+    u = u.clone().requires_grad_()
+    out = block(u)
+    found = torch.autograd.grad((out * w).sum(), [u, *parameters])
+    return [out.detach() - u.detach(), found[0] - w, *found[1:]]
+
+
+def engine_cases() -> dict[str, dict[str, float]]:
+    """Blocks by the engine's name beside the reference in float64: plans, parts, and every parameter."""
+    tv, rational = RegularisedTV(9.0, trainable=True), Rational(9.0, trainable=True)
+    stack = ScaleStack(CellGradient(0.3), NEAR, BETA, trainable=True)
+    own = ScaleStack(CellGradient(0.3), NEAR, [0.9, 0.4], trainable=True)
+    eed = build("eed", contrast=9.0, sigma=0.5)
+    blocks = {
+        "total variation": DiffusionBlock(CellGradient(0.3), Isotropic(tv), 0.4, trainable_tau=True),
+        "own weights": DiffusionBlock(
+            stack, Anisotropic(rational, ("channels", "scales")), 0.1, structure=own, trainable_tau=True
+        ),
+        "eed": DiffusionBlock(eed.operator, eed.activation, 0.2, structure=eed.structure),
+    }
+    generator = torch.Generator().manual_seed(3)
+    u, w = (torch.randn(1, 2, 6, 8, generator=generator, dtype=torch.float64).to(DEVICE) for _ in range(2))
+    u = 12 * u + 50
+    found = {}
+    for name, block in blocks.items():
+        parameters = [p for p in block.to(DEVICE).parameters() if p.requires_grad]
+        exact = through("reference", block, u, w, parameters)
+        mine = through("triton", block, u.float(), w.float(), parameters)
+        assert all(one.device == p.device for one, p in zip(mine[2:], parameters, strict=False))
+        names = ["change", "pulled", *(str(i) for i in range(len(parameters)))]
+        pairs = zip(names, mine, exact, strict=False)
+        found[f"engine, {name}"] = {part: relative(one, two.double()) for part, one, two in pairs}
+    long = build("perona-malik", contrast=9.0)
+    with torch.no_grad():
+        both = [long(u.to(t), 1.0, tau=0.2, engine=e) for t, e in ((torch.float32, "triton"), (u.dtype, "reference"))]
+    found["engine, five steps"] = {"change": relative(both[0] - u, both[1] - u)}
+    return found
+
+
 def training_case() -> dict[str, dict[str, float]]:
     """Two steps over two chunks: loss and gradient of the whole chain, and Adam's first step."""
     generator = torch.Generator().manual_seed(2)
@@ -127,6 +175,7 @@ def training_case() -> dict[str, dict[str, float]]:
         steps=2, batch=2, chunk=1, rate=0.01, tiling=WHOLE,
     )  # fmt: skip
     before = fit.parameters.clone()
+    filtered = fit.filtered(noisy)
     fit.step()
     settings = {"scales": NEAR, "beta": BETA, "omega_inside": False, "trainable": True}
     model = build("multiscale-isotropic", contrast=60.0, **settings).to(DEVICE)
@@ -141,6 +190,7 @@ def training_case() -> dict[str, dict[str, float]]:
     gradient = torch.cat([found[0].view(1), named["contrast"].view(1), named["beta"]])
     moved = before.double() - 0.01 * gradient.sign()
     errors = {
+        "filtered": relative(filtered, u.detach()),
         "loss": relative(fit.loss, loss.detach()),
         "gradient": relative(fit.gradient, gradient),
         "adam": relative(fit.parameters, moved),
@@ -151,4 +201,4 @@ def training_case() -> dict[str, dict[str, float]]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(json.dumps({**cell_cases(), **multiscale_cases(), **training_case()}))
+    print(json.dumps({**cell_cases(), **multiscale_cases(), **engine_cases(), **training_case()}))

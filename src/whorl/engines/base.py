@@ -31,6 +31,8 @@ class Engine(ABC):
     """Base of all engines. Images are contiguous ``(n, c, y, x)`` on the engine's device and are never changed."""
 
     name: str
+    cycles: bool = True
+    """Whether ``advance`` takes ``mixes`` and ``frozen``; the reference steps in where it does not."""
 
     @abstractmethod
     def refusal(self, plan: Plan, u: Tensor, learning: bool) -> str:

@@ -33,6 +33,7 @@ class Step(torch.autograd.Function):
         source = u.detach().contiguous()
         ctx.tau, ctx.values = float(tau.detach()), numbers(Trained(contrast, beta, seen))
         ctx.plan, ctx.engine = plan, engine
+        ctx.devices = [None if part is None else part.device for part in (tau, contrast, beta, seen)]
         ctx.save_for_backward(source)
         return engine.advance(plan, source, [ctx.tau], ctx.values)
 
@@ -45,8 +46,8 @@ class Step(torch.autograd.Function):
         scalars = (found.tau, *found.numbers)
         wanted = ctx.needs_input_grad
         derivatives = [
-            torch.tensor(value, dtype=torch.float64) if want else None
-            for value, want in zip(scalars, wanted[1:5], strict=True)
+            torch.tensor(value, dtype=torch.float64, device=device) if want else None
+            for value, want, device in zip(scalars, wanted[1:5], ctx.devices, strict=True)
         ]
         return found.u if wanted[0] else None, *derivatives, None, None
 

@@ -43,7 +43,7 @@ def advance(
     :meth:`Engine.advance`.
     """
     chosen, plan = select(operator, activation, structure, u, engine)
-    if chosen is None or plan is None:
+    if chosen is None or plan is None or ((mixes or frozen) and not chosen.cycles):
         return None
     values = numbers(trained(operator, activation, structure))
     return chosen.advance(plan, u.detach().contiguous(), taus, values, mixes, frozen)
@@ -103,13 +103,14 @@ def select(
 
 
 def _plain(u: Tensor) -> bool:
-    """Whether the tensor holds numbers: while PyTorch traces, compiles or transforms, only the reference will do."""
+    """Whether the tensor holds numbers: while PyTorch traces, records or transforms, only the reference will do."""
     return (
         type(u) in (Tensor, torch.nn.Parameter)
         and not torch.compiler.is_compiling()
         and torch._C._get_tracing_state() is None
         and torch._C._functorch.peek_interpreter_stack() is None
         and torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is None
+        and not (u.is_cuda and torch.cuda.is_current_stream_capturing())
     )
 
 

@@ -1,77 +1,20 @@
-"""Buffers, tables and launches for one design of block and one size of image."""
+"""Buffers and launches for one design of block and one size of image."""
 
 import math
-from dataclasses import dataclass
 
 import torch
 import triton
+import triton.language as tl
 from torch import Tensor
 
+from .across import along_x_kernel
 from .coupling import couple_kernel
-from .diffusivity import ANISOTROPIC, UNCOUPLED
+from .design import Design, Tiling
 from .divergence import divergence_adjoint_kernel, divergence_kernel
-from .smoothing import along_x_kernel, along_y_kernel, gather_kernel
+from .smoothing import along_y_kernel, gather_kernel
 from .step import step_kernel
 
-
-@dataclass(frozen=True)
-class Design:
-    """What a block computes: the constants that are compiled in or passed by value.
-
-    `taps` holds the weights w_0 .. w_R of every scale's Gaussian; empty means the cell step on the image itself.
-    `channels` counts the image channels that share one tensor.
-    """
-
-    coupling: int
-    kind: int
-    alpha: float
-    gamma: float = 0.0
-    spacing: tuple[float, float] = (1.0, 1.0)
-    taps: tuple[tuple[float, ...], ...] = ()
-    channels: int = 1
-
-    @property
-    def scales(self) -> int:
-        """Number of smoothed copies of the image, 1 for the cell step."""
-        return max(len(self.taps), 1)
-
-    @property
-    def parts(self) -> int:
-        """Entries of the diffusion tensor that are stored."""
-        return {UNCOUPLED: 2, ANISOTROPIC: 3}.get(self.coupling, 1)
-
-    @property
-    def unit(self) -> float:
-        """X = 1/(4 hx^2); tau and 1/contrast^2 carry this factor."""
-        return 0.25 / self.spacing[1] ** 2
-
-    def radii(self) -> list[int]:
-        """R of every scale."""
-        return [len(weights) - 1 for weights in self.taps]
-
-    def table(self, padding: int) -> Tensor:
-        """The taps, one row per scale, followed by at least `padding` zeros."""
-        table = torch.zeros(self.scales, max(self.radii()) + 1 + padding)
-        for row, weights in zip(table, self.taps, strict=True):
-            row[: len(weights)] = torch.tensor(weights, dtype=torch.float64)
-        return table
-
-
-@dataclass(frozen=True)
-class Tiling:
-    """How the work is cut; none of it changes a result beyond the order of the parameter sums."""
-
-    down: tuple[int, int, int, int] = (8, 128, 4, 1)  # rows, columns, unrolled rows, warps
-    across: tuple[int, int, int] = (4, 32, 1)  # rows, groups of four columns, warps
-    gather: tuple[int, int, int, int] = (4, 128, 4, 1)  # as down
-    cells: int = 256
-    cell_warps: int = 4
-    rows: int = 16
-    strip: int = 64
-    strip_warps: int = 2
-    step_rows: int = 32
-    step_strip: int = 128
-    step_warps: int = 4
+__all__ = ["Design", "Launches", "Tiling"]
 
 
 class Launches:
@@ -90,25 +33,24 @@ class Launches:
         self.Z = design.spacing[1] / design.spacing[0]
         self.Y, self.square = self.Z**2, self.Z == 1.0
         self.kappa = 1.0 - 2.0 * design.alpha
+        self.seen_kappa = self.kappa if design.structure_alpha is None else 1.0 - 2.0 * design.structure_alpha
         self.pitch = 16 * math.ceil((width + 1) / 16)
         self.plane = images * (height + 1) * self.pitch
+        self.aligned = width % 4 == 0
         self._buffers: dict[str, Tensor] = {}
-        if design.taps:
-            t = self.tiling
-            self.table = design.table(max(t.down[0] + t.down[2], t.gather[0] + t.gather[2], 8)).to(device)
-            self.radius = torch.tensor(design.radii(), dtype=torch.int32, device=device)
+        self._table = design.gaussians.table(device)
 
     def buffer(self, name: str, size: int) -> Tensor:
         """A scratch field, made at first use."""
-        if name not in self._buffers:
+        if name not in self._buffers or self._buffers[name].numel() < size:
             self._buffers[name] = torch.empty(size, dtype=torch.float32, device=self.device)
         return self._buffers[name]
 
     @property
     def programs(self) -> int:
         """Partial sums per scale left by one backward step."""
-        t = self.tiling
-        return self.planes * math.ceil(self.width / (4 * t.strip)) * math.ceil(self.height / t.rows)
+        _, rows, strip = self.tiling.strips_adjoint
+        return self.planes * math.ceil(self.width / (4 * strip)) * math.ceil(self.height / rows)
 
     def new_sums(self, steps: int = 1) -> Tensor:
         """Room for the partial sums of `steps` backward steps."""
@@ -116,113 +58,147 @@ class Launches:
 
     def step(self, u: Tensor, out: Tensor, coefficients: Tensor) -> None:
         """Out = u - tau K^T Phi(K u)."""
-        if not self.design.taps and self.design.channels == 1:
-            self._fused(u, out, coefficients)
-        elif not self.design.taps:
+        field = self.planes * self.height * self.width
+        if self.design.taps or self.design.structure:
+            a, b = (self.buffer(name, self.design.scales * field) for name in "ab")
+            self._smooth(u, a, b, field, self.planes)
+        if self.design.taps:
+            cells = self._couple(b, b, coefficients, field, adjoint=False)
+            self._divergence(b, cells, a, coefficients, field, step=False)
+            self._along_x(a, b, field, self.planes)
+            self._gather(b, a, u, out, coefficients, field, weighted=True)
+        elif self.design.structure:
+            cells = self._couple(b, b, coefficients, 0, adjoint=False)
+            self._divergence(u, cells, out, coefficients, 0, step=True)
+        elif self.design.channels > 1:
             cells = self._couple(u, u, coefficients, 0, adjoint=False)
             self._divergence(u, cells, out, coefficients, 0, step=True)
         else:
-            stride = self.planes * self.height * self.width
-            a = self.buffer("a", 2 * self.design.scales * stride)
-            b = self.buffer("b", 2 * self.design.scales * stride)
-            self._along_y(u, a, 0, stride, self.planes)
-            self._along_x(a, b, stride, self.planes)
-            cells = self._couple(b, b, coefficients, stride, adjoint=False)
-            self._divergence(b, cells, a, coefficients, stride, step=False)
-            self._along_x(a, b, stride, self.planes)
-            self._gather(b, u, out, coefficients, stride, weighted=True)
+            self._fused(u, out, coefficients)
 
     def step_adjoint(self, pair: Tensor, out: Tensor, sums: Tensor, coefficients: Tensor) -> None:
         """Out = the adjoint of `step` at u = pair[0] applied to pair[1]; sums receives its partial sums."""
         u, v = pair[0], pair[1]
+        if self.design.structure:
+            raise ValueError("step_adjoint: not for a tensor of another structure. Use the reference.")
         if not self.design.taps:
             cells = self._couple(u, v, coefficients, 0, adjoint=True)
             self._divergence_adjoint(u, v, cells, out, sums, coefficients, 0, step=True)
             return
         field = self.planes * self.height * self.width
-        stride = 2 * field
-        a = self.buffer("a", self.design.scales * stride)
-        b = self.buffer("b", self.design.scales * stride)
-        self._along_y(pair, a, 0, stride, 2 * self.planes)
-        self._along_x(a, b, stride, 2 * self.planes)
-        cells = self._couple(b, b[field:], coefficients, stride, adjoint=True)
-        self._divergence_adjoint(b, b[field:], cells, a, sums, coefficients, stride, step=False)
-        self._along_x(a, b, stride, self.planes)
-        self._gather(b, v, out, coefficients, stride, weighted=False)
+        a, b = (self.buffer(name, 2 * self.design.scales * field) for name in "ab")
+        self._smooth(pair, a, b, 2 * field, 2 * self.planes)
+        cells = self._couple(b, b[field:], coefficients, 2 * field, adjoint=True)
+        self._divergence_adjoint(b, b[field:], cells, a, sums, coefficients, 2 * field, step=False)
+        self._along_x(a, b, 2 * field, self.planes)
+        self._gather(b, a, v, out, coefficients, 2 * field, weighted=False)
+
+    def _size(self, value: int) -> int:
+        """A size as kernels take it: by value, or compiled in."""
+        known: int = tl.constexpr(value) if self.tiling.fixed else value
+        return known
+
+    def _smooth(self, source: Tensor, a: Tensor, b: Tensor, stride: int, planes: int) -> None:
+        """B = all Gaussians of the source, by way of a."""
+        self._along_y(source, a, b, stride, planes)
+        self._along_x(a, b, stride, planes)
 
     def _fused(self, u: Tensor, out: Tensor, coefficients: Tensor) -> None:
-        t = self.tiling
-        grid = (triton.cdiv(self.width, 4 * t.step_strip) * triton.cdiv(self.height, t.step_rows), self.images)
+        rows, strip, warps = self.tiling.step
+        grid = (triton.cdiv(self.width, 4 * strip) * triton.cdiv(self.height, rows), self.images)
         step_kernel[grid](
             u, out, coefficients, self.height, self.width, self.Y, self.Z, self.kappa, self.design.gamma,
-            KIND=self.design.kind, COUPLING=self.design.coupling, SQUARE=self.square, ROWS=t.step_rows,
-            BLOCK=t.step_strip, ALIGNED=self.width % 4 == 0, num_warps=t.step_warps,
+            KIND=self.design.kind, COUPLING=self.design.coupling, SQUARE=self.square, ROWS=rows,
+            BLOCK=strip, ALIGNED=self.aligned, num_warps=warps,
         )  # fmt: skip
 
-    def _along_y(self, source: Tensor, target: Tensor, source_stride: int, target_stride: int, planes: int) -> None:
-        rows, columns, unroll, warps = self.tiling.down
-        grid = (triton.cdiv(self.height, rows) * triton.cdiv(self.width, columns), planes, self.design.scales)
+    def _along_y(self, source: Tensor, target: Tensor, direct: Tensor, stride: int, planes: int) -> None:
+        blocks, rows, columns, warps = self.tiling.down
+        G = self.design.gaussians
+        grid = (triton.cdiv(self.height, blocks * rows) * triton.cdiv(self.width, columns), planes, self.design.scales)
         along_y_kernel[grid](
-            source, target, self.table, self.radius, self.height, self.width, source_stride, target_stride,
-            SCALES=self.design.scales, TAPS=self.table.shape[1], ROWS=rows, BX=columns, UNROLL=unroll,
-            FAR=self.table.shape[1] > self.height, EXACT=self.width % columns == 0, num_warps=warps,
+            source, target, direct, self._table, self._size(self.height), self._size(self.width), self._size(0),
+            self._size(stride), WEIGHTS=G.weights, RADII=G.radii, SCALES=self.design.scales, SKIP=G.skip, TAPS=G.taps,
+            BLOCKS=blocks, ROWS=rows, BX=columns, UNROLL=self.tiling.unroll,
+            FAR=max(G.radii) + blocks * rows > self.height, EXACT=self.width % columns == 0, num_warps=warps,
         )  # fmt: skip
 
     def _along_x(self, source: Tensor, target: Tensor, stride: int, planes: int) -> None:
         rows, groups, warps = self.tiling.across
-        grid = (triton.cdiv(self.height, rows) * triton.cdiv(self.width, 4 * groups), planes, self.design.scales)
-        along_x_kernel[grid](
-            source, target, self.table, self.radius, self.height, self.width, stride, stride,
-            SCALES=self.design.scales, TAPS=self.table.shape[1], ROWS=rows, BLOCK=groups,
-            FAR=self.table.shape[1] + 4 * groups > self.width, ALIGNED=self.width % 4 == 0, num_warps=warps,
+        G, radius = self.design.gaussians, max(self.design.gaussians.radii)
+        if G.skip == len(G.radii):
+            return
+        far = (radius + 3) // 4 > self.width // 4 if self.aligned else radius + 4 * groups + 4 > self.width
+        tiles = triton.cdiv(self.height, rows) * triton.cdiv(self.width, 4 * groups)
+        along_x_kernel[(tiles, planes, self.design.scales - G.skip)](
+            source, target, self._table, self._size(self.height), self._size(self.width), self._size(stride),
+            WEIGHTS=G.weights, RADII=G.radii, SCALES=self.design.scales, SKIP=G.skip, TAPS=G.taps, ROWS=rows,
+            BLOCK=groups, UNROLL=self.tiling.unroll, FAR=far, ALIGNED=self.aligned,
+            EXACT=self.width % (4 * groups) == 0, num_warps=warps,
         )  # fmt: skip
 
     def _gather(
-        self, fields: Tensor, start: Tensor, out: Tensor, coefficients: Tensor, stride: int, *, weighted: bool
-    ) -> None:
-        rows, columns, unroll, warps = self.tiling.gather
-        grid = (triton.cdiv(self.height, rows) * triton.cdiv(self.width, columns), self.planes)
+        self, fields: Tensor, direct: Tensor, start: Tensor, out: Tensor, coefficients: Tensor, stride: int, *,
+        weighted: bool,
+    ) -> None:  # fmt: skip
+        blocks, rows, columns, warps = self.tiling.gather
+        G = self.design.gaussians
+        grid = (triton.cdiv(self.height, blocks * rows) * triton.cdiv(self.width, columns), self.planes)
         gather_kernel[grid](
-            fields, start, out, self.table, self.radius, coefficients, self.height, self.width, stride,
-            SCALES=self.design.scales, TAPS=self.table.shape[1], WEIGHTED=weighted, ROWS=rows, BX=columns,
-            UNROLL=unroll, FAR=self.table.shape[1] > self.height, EXACT=self.width % columns == 0, num_warps=warps,
+            fields, direct, start, out, self._table, coefficients, self._size(self.height), self._size(self.width),
+            self._size(stride), WEIGHTS=G.weights, RADII=G.radii, SCALES=self.design.scales, SKIP=G.skip, TAPS=G.taps,
+            WEIGHTED=weighted, BLOCKS=blocks, ROWS=rows, BX=columns, UNROLL=self.tiling.unroll,
+            FAR=max(G.radii) + blocks * rows > self.height, EXACT=self.width % columns == 0, num_warps=warps,
         )  # fmt: skip
 
     def _couple(self, fields: Tensor, adjoints: Tensor, coefficients: Tensor, stride: int, *, adjoint: bool) -> Tensor:
-        t, size = self.tiling, (self.height + 1) * self.pitch
+        block, warps, unroll = self.tiling.cells_adjoint if adjoint else self.tiling.cells
+        strip = max(self.tiling.strips[2], self.tiling.strips_adjoint[2])
         # The last strip may read past its row: room for one more behind the last field.
-        cells = self.buffer("cells", 2 * self.design.parts * self.images * size + 4 * t.strip + 16)
-        couple_kernel[(triton.cdiv(size, t.cells), self.images)](
-            fields, adjoints, cells, coefficients, self.height, self.width, self.pitch, self.plane, stride,
-            self.Y, self.Z, self.kappa, self.design.gamma, SCALES=self.design.scales, CHANNELS=self.design.channels,
-            KIND=self.design.kind, COUPLING=self.design.coupling, SQUARE=self.square, ADJOINT=adjoint,
-            BLOCK=t.cells, num_warps=t.cell_warps,
+        cells = self.buffer("cells", 2 * self.design.parts * self.plane + 4 * strip + 16)
+        grid = (triton.cdiv((self.height + 2) // 2 * self.pitch, 4 * block), self.images)
+        couple_kernel[grid](
+            fields, adjoints, cells, coefficients, *self._layout(stride), self.Y, self.Z, self.seen_kappa,
+            self.design.gamma, SCALES=self.design.scales, CHANNELS=self.design.channels, KIND=self.design.kind,
+            COUPLING=self.design.coupling, SQUARE=self.square, ADJOINT=adjoint, BLOCK=block, UNROLL=unroll,
+            ALIGNED=self.aligned, num_warps=warps,
         )  # fmt: skip
         return cells
 
     def _divergence(
         self, fields: Tensor, cells: Tensor, out: Tensor, coefficients: Tensor, stride: int, *, step: bool
     ) -> None:
-        t = self.tiling
-        divergence_kernel[self._strips()](
-            fields, cells, out, coefficients, self.height, self.width, self.pitch, self.plane, stride,
-            self.Y, self.Z, self.kappa, self.design.gamma, CHANNELS=self.design.channels,
-            COUPLING=self.design.coupling, SQUARE=self.square, STEP=step, ROWS=t.rows, BLOCK=t.strip,
-            ALIGNED=self.width % 4 == 0, num_warps=t.strip_warps,
+        grid, cut = self._strips(self.tiling.strips)
+        divergence_kernel[grid](
+            fields, cells, out, coefficients, *self._layout(stride), self.Y, self.Z, self.kappa, self.design.gamma,
+            SCALES=self.design.scales, CHANNELS=self.design.channels, COUPLING=self.design.coupling,
+            SQUARE=self.square, STEP=step, **cut,
         )  # fmt: skip
 
     def _divergence_adjoint(
         self, fields: Tensor, adjoints: Tensor, cells: Tensor, out: Tensor, sums: Tensor, coefficients: Tensor,
         stride: int, *, step: bool,
     ) -> None:  # fmt: skip
-        t = self.tiling
-        divergence_adjoint_kernel[self._strips()](
-            fields, adjoints, cells, out, sums, coefficients, self.height, self.width, self.pitch, self.plane, stride,
-            self.Y, self.Z, self.kappa, self.design.gamma, SCALES=self.design.scales, CHANNELS=self.design.channels,
-            COUPLING=self.design.coupling, SQUARE=self.square, STEP=step, ROWS=t.rows, BLOCK=t.strip,
-            ALIGNED=self.width % 4 == 0, num_warps=t.strip_warps,
+        grid, cut = self._strips(self.tiling.strips_adjoint)
+        divergence_adjoint_kernel[grid](
+            fields, adjoints, cells, out, sums, coefficients, *self._layout(stride), self.Y, self.Z, self.kappa,
+            self.design.gamma, SCALES=self.design.scales, CHANNELS=self.design.channels,
+            COUPLING=self.design.coupling, SQUARE=self.square, STEP=step, **cut,
         )  # fmt: skip
 
-    def _strips(self) -> tuple[int, int, int]:
-        t = self.tiling
-        return triton.cdiv(self.width, 4 * t.strip) * triton.cdiv(self.height, t.rows), self.planes, self.design.scales
+    def _layout(self, stride: int) -> tuple[int, int, int, int, int]:
+        return (
+            self._size(self.height), self._size(self.width), self._size(self.pitch), self._size(self.plane),
+            self._size(stride),
+        )  # fmt: skip
+
+    def _strips(self, tiling: tuple[int, int, int]) -> tuple[tuple[int, int, int], dict[str, int | bool]]:
+        group, rows, strip = tiling
+        group = min(group, triton.next_power_of_2(self.design.scales))
+        strips = triton.cdiv(self.width, 4 * strip) * triton.cdiv(self.height, rows)
+        cut = {
+            "GROUP": group, "ROWS": rows, "BLOCK": strip, "ALIGNED": self.aligned,
+            "EXACT": self.width % (4 * strip) == 0, "WHOLE": self.height % rows == 0,
+            "num_warps": max(1, group * strip // 32),
+        }  # fmt: skip
+        return (strips, self.planes, triton.cdiv(self.design.scales, group)), cut

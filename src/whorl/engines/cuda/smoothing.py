@@ -2,14 +2,16 @@ r"""Sampled Gaussians along columns and along rows, for all scales in one launch
 
 Both directions read 16 bytes at a time, aligned, and use every value for all outputs a thread holds:
 
-- along y a tile of ``ROWS`` output rows takes one source row after the other, each with its weights for all of them;
+- along y a thread holds eight rows and takes one source row after the other;
 - along x a thread holds four neighbouring pixels and takes one group of four neighbours after the other. Where the
   width is a multiple of 4 the mirror maps groups to groups, back to front.
 
 Every pixel is the same sum in the same order (from the first tap to the last), so constants stay constant.
 
-Fields of all scales lie as ``(scales, images, rows, columns)``. The table of weights has one row :math:`w_0 \dots w_R`
-per scale, padded by zeros to ``TAPS``, so that tiles may run over the end of the Gaussian.
+Fields of all scales lie as ``(scales, images, rows, columns)``. Gaussians up to the radius ``UNROLL`` are compiled in:
+``WEIGHTS`` and ``RADII`` are tuples over the scales, a tap is one multiplication by a constant and nothing is looked
+up. Wider ones read the ``table``, which has one row :math:`w_0 \dots w_R` per scale, padded by zeros to ``TAPS`` so
+that loops may run over the end. The first ``SKIP`` scales have R = 0 and never pass through the intermediate fields.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
@@ -26,142 +28,143 @@ def mirror(index, size, FAR: tl.constexpr):
         period = 2 * size
         index = (index % period + period) % period
     else:
-        index = tl.where(index < 0, -1 - index, index)
-    return tl.where(index >= size, 2 * size - 1 - index, index)
+        index = tl.maximum(index, -1 - index)
+    return tl.minimum(index, 2 * size - 1 - index)
 
 
 @triton.jit
-def column_sums(
-    total, field, table, factor, radius, first, x, height, width,
-    ROWS: tl.constexpr, UNROLL: tl.constexpr, FAR: tl.constexpr, EXACT: tl.constexpr,
+def rows_from(field, table, first, x, height, width,
+    WEIGHTS: tl.constexpr, RADII: tl.constexpr, SCALE: tl.constexpr, ROWS: tl.constexpr, UNROLL: tl.constexpr,
+    FAR: tl.constexpr, EXACT: tl.constexpr,
 ):
-    """Total (ROWS, columns) plus factor times the Gaussian along y of the rows first .. first + ROWS - 1."""
-    m = tl.arange(0, ROWS)[:, None]
-    x = x[None, :]
-    for start in range(-radius, radius + ROWS, UNROLL):
-        for i in tl.static_range(UNROLL):
-            j = start + i
+    """The Gaussian along y of eight rows from `first` (blocks, 1) at the columns x (1, columns); four if ROWS is 4."""
+    a = tl.zeros_like(first + x).to(tl.float32)
+    b, c, d, e, f, g, h = a, a, a, a, a, a, a
+    RADIUS: tl.constexpr = RADII[SCALE]
+    OWN: tl.constexpr = WEIGHTS[SCALE]
+    if RADIUS <= UNROLL:
+        for i in tl.static_range(2 * RADIUS + ROWS):
+            row = field + mirror(first + (i - RADIUS), height, FAR) * width + x
+            value = tl.load(row) if EXACT else tl.load(row, mask=x < width, other=0.0)
+            if OWN[i + 7] != 0.0:
+                a = tl.fma(value, OWN[i + 7], a)
+            if OWN[i + 6] != 0.0:
+                b = tl.fma(value, OWN[i + 6], b)
+            if OWN[i + 5] != 0.0:
+                c = tl.fma(value, OWN[i + 5], c)
+            if OWN[i + 4] != 0.0:
+                d = tl.fma(value, OWN[i + 4], d)
+            if ROWS == 8:
+                if OWN[i + 3] != 0.0:
+                    e = tl.fma(value, OWN[i + 3], e)
+                if OWN[i + 2] != 0.0:
+                    f = tl.fma(value, OWN[i + 2], f)
+                if OWN[i + 1] != 0.0:
+                    g = tl.fma(value, OWN[i + 1], g)
+                if OWN[i] != 0.0:
+                    h = tl.fma(value, OWN[i], h)
+    else:
+        for j in range(-RADIUS, RADIUS + ROWS):
             row = field + mirror(first + j, height, FAR) * width + x
             value = tl.load(row) if EXACT else tl.load(row, mask=x < width, other=0.0)
-            w = factor * tl.load(table + tl.abs(j - m))
-            total += w * value
-    return total
+            a = tl.fma(value, tl.load(table + tl.abs(j)), a)
+            b = tl.fma(value, tl.load(table + tl.abs(j - 1)), b)
+            c = tl.fma(value, tl.load(table + tl.abs(j - 2)), c)
+            d = tl.fma(value, tl.load(table + tl.abs(j - 3)), d)
+            if ROWS == 8:
+                e = tl.fma(value, tl.load(table + tl.abs(j - 4)), e)
+                f = tl.fma(value, tl.load(table + tl.abs(j - 5)), f)
+                g = tl.fma(value, tl.load(table + tl.abs(j - 6)), g)
+                h = tl.fma(value, tl.load(table + tl.abs(j - 7)), h)
+    return a, b, c, d, e, f, g, h
 
 
 @triton.jit
 def along_y_kernel(
-    source, target, table, radii, height, width, source_stride, target_stride,
-    SCALES: tl.constexpr, TAPS: tl.constexpr, ROWS: tl.constexpr, BX: tl.constexpr, UNROLL: tl.constexpr,
-    FAR: tl.constexpr, EXACT: tl.constexpr,
+    source, target, direct, table, height, width, source_stride, target_stride,
+    WEIGHTS: tl.constexpr, RADII: tl.constexpr, SCALES: tl.constexpr, SKIP: tl.constexpr, TAPS: tl.constexpr,
+    BLOCKS: tl.constexpr, ROWS: tl.constexpr, BX: tl.constexpr, UNROLL: tl.constexpr, FAR: tl.constexpr,
+    EXACT: tl.constexpr,
 ):
-    """Target[l] = G_l source[l] along y (source_stride 0: one source for all scales).
+    """Target[l] = G_l source[l] along y (source_stride 0: one source for all scales); direct[l] if R = 0.
 
     Grid (tiles, images, scales), the widest Gaussian first.
     """
     scale = SCALES - 1 - tl.program_id(2)
     across = tl.cdiv(width, BX)
-    first = (tl.program_id(0) // across) * ROWS
-    x = (tl.program_id(0) % across) * BX + tl.arange(0, BX)
+    first = (tl.program_id(0) // across) * (BLOCKS * ROWS) + ROWS * tl.arange(0, BLOCKS)[:, None]
+    x = ((tl.program_id(0) % across) * BX + tl.arange(0, BX))[None, :]
     image = tl.program_id(1).to(tl.int64) * height * width
-    source += image + scale * source_stride.to(tl.int64)
-    target += image + scale * target_stride.to(tl.int64)
-    total = tl.zeros((ROWS, BX), tl.float32)
-    total = column_sums(
-        total, source, table + scale * TAPS, 1.0, tl.load(radii + scale), first, x, height, width,
-        ROWS, UNROLL, FAR, EXACT,
-    )
-    y = first + tl.arange(0, ROWS)
-    tl.store(target + y[:, None] * width + x[None, :], total, mask=(y < height)[:, None] & (x < width)[None, :])
+    source += image + scale.to(tl.int64) * source_stride
+    image += scale.to(tl.int64) * target_stride
+    for known in tl.static_range(SCALES):
+        if scale == known:
+            a, b, c, d, e, f, g, h = rows_from(
+                source, table + known * TAPS, first, x, height, width, WEIGHTS, RADII, known, ROWS, UNROLL, FAR, EXACT
+            )
+            out = (direct if known < SKIP else target) + image
+            out = out + first * width + x
+            left = tl.where(x < width, height - first, 0)
+            tl.store(out, a, mask=left > 0)
+            tl.store(out + width, b, mask=left > 1)
+            tl.store(out + 2 * width, c, mask=left > 2)
+            tl.store(out + 3 * width, d, mask=left > 3)
+            if ROWS == 8:
+                tl.store(out + 4 * width, e, mask=left > 4)
+                tl.store(out + 5 * width, f, mask=left > 5)
+                tl.store(out + 6 * width, g, mask=left > 6)
+                tl.store(out + 7 * width, h, mask=left > 7)
+
+
+@triton.jit
+def updated(start, target, here, tau, sum, seen):
+    """Target = start - tau sum in one row."""
+    tl.store(target + here, tl.load(start + here, mask=seen, other=0.0) - tau * sum, mask=seen)
 
 
 @triton.jit
 def gather_kernel(
-    fields, start, target, table, radii, coefficients, height, width, field_stride,
-    SCALES: tl.constexpr, TAPS: tl.constexpr, WEIGHTED: tl.constexpr, ROWS: tl.constexpr, BX: tl.constexpr,
-    UNROLL: tl.constexpr, FAR: tl.constexpr, EXACT: tl.constexpr,
+    fields, direct, start, target, table, coefficients, height, width, field_stride,
+    WEIGHTS: tl.constexpr, RADII: tl.constexpr, SCALES: tl.constexpr, SKIP: tl.constexpr, TAPS: tl.constexpr,
+    WEIGHTED: tl.constexpr, BLOCKS: tl.constexpr, ROWS: tl.constexpr, BX: tl.constexpr, UNROLL: tl.constexpr,
+    FAR: tl.constexpr, EXACT: tl.constexpr,
 ):
     """Target = start - tau sum_l c_l G_l fields[l] along y; c_l = omega_l beta_l^2 if WEIGHTED, else 1.
 
-    Grid (tiles, images).
+    Grid (tiles, images). Scales with R = 0 come from `direct`.
     """
     across = tl.cdiv(width, BX)
-    first = (tl.program_id(0) // across) * ROWS
-    x = (tl.program_id(0) % across) * BX + tl.arange(0, BX)
+    first = (tl.program_id(0) // across) * (BLOCKS * ROWS) + ROWS * tl.arange(0, BLOCKS)[:, None]
+    x = ((tl.program_id(0) % across) * BX + tl.arange(0, BX))[None, :]
     image = tl.program_id(1).to(tl.int64) * height * width
-    fields += image
-    total = tl.zeros((ROWS, BX), tl.float32)
-    for scale in range(SCALES):
-        factor = tl.load(coefficients + 2 + scale) if WEIGHTED else 1.0
-        total = column_sums(
-            total, fields, table + scale * TAPS, factor, tl.load(radii + scale), first, x, height, width,
-            ROWS, UNROLL, FAR, EXACT,
+    a = tl.zeros_like(first + x).to(tl.float32)
+    b, c, d, e, f, g, h = a, a, a, a, a, a, a
+    offset = image
+    for scale in tl.static_range(SCALES):
+        field = (direct if scale < SKIP else fields) + offset
+        offset += field_stride
+        a_, b_, c_, d_, e_, f_, g_, h_ = rows_from(
+            field, table + scale * TAPS, first, x, height, width, WEIGHTS, RADII, scale, ROWS, UNROLL, FAR, EXACT
         )
-        fields += field_stride
-    y = first + tl.arange(0, ROWS)
-    seen = (y < height)[:, None] & (x < width)[None, :]
-    here = image + y[:, None] * width + x[None, :]
-    before = tl.load(start + here, mask=seen, other=0.0)
-    tl.store(target + here, before - tl.load(coefficients) * total, mask=seen)
-
-
-@triton.jit
-def group(rows, g, width, ROWS: tl.constexpr, BLOCK: tl.constexpr, FAR: tl.constexpr, ALIGNED: tl.constexpr):
-    """Pixels 4g .. 4g+3 of every row, mirrored at the ends: four tensors (ROWS, BLOCK)."""
-    if ALIGNED:
-        groups = width // 4
-        inside = mirror(g, groups, FAR)
-        if FAR:
-            turned = ((g % (2 * groups) + 2 * groups) % (2 * groups) >= groups)[None, :]
-        else:
-            turned = ((g < 0) | (g >= groups))[None, :]
-        x = 4 * inside[:, None] + tl.arange(0, 4)[None, :]
-        values = tl.load(rows[:, None, None] + tl.multiple_of(x, (1, 4))[None, :, :])
-        even, odd = tl.split(tl.reshape(values, (ROWS, BLOCK, 2, 2)))
-        a, c = tl.split(even)
-        b, d = tl.split(odd)
-        return tl.where(turned, d, a), tl.where(turned, c, b), tl.where(turned, b, c), tl.where(turned, a, d)
-    else:
-        a = tl.load(rows[:, None] + mirror(4 * g, width, FAR)[None, :])
-        b = tl.load(rows[:, None] + mirror(4 * g + 1, width, FAR)[None, :])
-        c = tl.load(rows[:, None] + mirror(4 * g + 2, width, FAR)[None, :])
-        d = tl.load(rows[:, None] + mirror(4 * g + 3, width, FAR)[None, :])
-        return a, b, c, d
-
-
-@triton.jit
-def along_x_kernel(
-    source, target, table, radii, height, width, source_stride, target_stride,
-    SCALES: tl.constexpr, TAPS: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, FAR: tl.constexpr,
-    ALIGNED: tl.constexpr,
-):
-    """Target[l] = G_l source[l] along x; grid (tiles, images, scales), the widest Gaussian first."""
-    scale = SCALES - 1 - tl.program_id(2)
-    across = tl.cdiv(width, 4 * BLOCK)
-    y = (tl.program_id(0) // across) * ROWS + tl.arange(0, ROWS)
-    j = (tl.program_id(0) % across) * BLOCK + tl.arange(0, BLOCK)
-    image = tl.program_id(1).to(tl.int64) * height * width
-    rows = source + image + scale * source_stride.to(tl.int64) + tl.minimum(y, height - 1) * width
-    target += image + scale * target_stride.to(tl.int64)
-    table += scale * TAPS
-    reach = (tl.load(radii + scale) + 3) // 4
-    a = tl.zeros((ROWS, BLOCK), tl.float32)
-    b = tl.zeros((ROWS, BLOCK), tl.float32)
-    c = tl.zeros((ROWS, BLOCK), tl.float32)
-    d = tl.zeros((ROWS, BLOCK), tl.float32)
-    for t in range(-reach, reach + 1):
-        p, q, r, s = group(rows, j + t, width, ROWS, BLOCK, FAR, ALIGNED)
-        # Pixel k of this group lies at the distance 4t + k - i from the own pixel i.
-        w3 = tl.load(table + tl.abs(4 * t - 3))
-        w2 = tl.load(table + tl.abs(4 * t - 2))
-        w1 = tl.load(table + tl.abs(4 * t - 1))
-        v0 = tl.load(table + tl.abs(4 * t))
-        v1 = tl.load(table + tl.abs(4 * t + 1))
-        v2 = tl.load(table + tl.abs(4 * t + 2))
-        v3 = tl.load(table + tl.abs(4 * t + 3))
-        a = tl.fma(v3, s, tl.fma(v2, r, tl.fma(v1, q, tl.fma(v0, p, a))))
-        b = tl.fma(v2, s, tl.fma(v1, r, tl.fma(v0, q, tl.fma(w1, p, b))))
-        c = tl.fma(v1, s, tl.fma(v0, r, tl.fma(w1, q, tl.fma(w2, p, c))))
-        d = tl.fma(v0, s, tl.fma(w1, r, tl.fma(w2, q, tl.fma(w3, p, d))))
-    out = tl.reshape(tl.join(tl.join(a, c), tl.join(b, d)), (ROWS, 4 * BLOCK))
-    x = 4 * (tl.program_id(0) % across) * BLOCK + tl.arange(0, 4 * BLOCK)
-    tl.store(target + y[:, None] * width + x[None, :], out, mask=(y < height)[:, None] & (x < width)[None, :])
+        factor = tl.load(coefficients + 2 + scale) if WEIGHTED else 1.0
+        a = tl.fma(a_, factor, a)
+        b = tl.fma(b_, factor, b)
+        c = tl.fma(c_, factor, c)
+        d = tl.fma(d_, factor, d)
+        if ROWS == 8:
+            e = tl.fma(e_, factor, e)
+            f = tl.fma(f_, factor, f)
+            g = tl.fma(g_, factor, g)
+            h = tl.fma(h_, factor, h)
+    here = image + first * width + x
+    left = tl.where(x < width, height - first, 0)
+    tau = tl.load(coefficients)
+    updated(start, target, here, tau, a, left > 0)
+    updated(start, target, here + width, tau, b, left > 1)
+    updated(start, target, here + 2 * width, tau, c, left > 2)
+    updated(start, target, here + 3 * width, tau, d, left > 3)
+    if ROWS == 8:
+        updated(start, target, here + 4 * width, tau, e, left > 4)
+        updated(start, target, here + 5 * width, tau, f, left > 5)
+        updated(start, target, here + 6 * width, tau, g, left > 6)
+        updated(start, target, here + 7 * width, tau, h, left > 7)

@@ -73,7 +73,7 @@ class MultiscaleTrainer:
         self.noisy, self.clean = noisy.contiguous(), clean.contiguous()
         device, (count, _, height, width) = noisy.device, noisy.shape
         self.count, self.device = count, device
-        self.launches = Launches(design, chunk, height, width, device, tiling)
+        self.launches = Launches(design, chunk, height, width, device, tiling or Tiling(fixed=True))
         scales = design.scales
         new: dict[str, Any] = {"dtype": torch.float32, "device": device}
         self.omega, self.chi = torch.tensor(list(omega), **new), torch.tensor(list(chi), **new)
@@ -126,6 +126,18 @@ class MultiscaleTrainer:
                 self._graph.replay()
             self.losses[number].copy_(self.loss)
         return self.losses
+
+    def filtered(self, images: Tensor) -> Tensor:
+        """Any number of images of the training size after all steps, with the parameters as they are."""
+        out = torch.empty_like(images)
+        here, there = (images.new_empty(self.chunk, *images.shape[1:]) for _ in range(2))
+        for source, target in zip(images.split(self.chunk), out.split(self.chunk), strict=True):
+            here[: len(source)] = source  # what lies behind the last image of a smaller part is computed and dropped
+            for _ in range(self.steps):
+                self.launches.step(here, there, self.coefficients)
+                here, there = there, here
+            target.copy_(here[: len(source)])
+        return out
 
     def step(self) -> None:
         """One batch, forward and backward, and Adam."""
