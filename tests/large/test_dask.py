@@ -39,9 +39,7 @@ def test_colours_are_filtered_together(axis):
 def test_two_worker_processes(image, monkeypatch):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setenv("PYTHONPATH", str(Path(whorl.__file__).parents[1]))
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, worker_dashboard_address=None
-    )
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, distributed.Client(cluster) as client:
         assert len(client.scheduler_info()["workers"]) == 2
         for name in ("weickert-brox", "multiscale-isotropic"):
