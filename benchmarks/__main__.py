@@ -35,6 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("suite", nargs="*", help=f"of {', '.join(SUITES)}; all standard ones by default")
     parser.add_argument("--again", action="store_true", help="measure cases anew that have results already")
     parser.add_argument("--case", default="", metavar="TEXT", help="only cases whose name contains this text")
+    parser.add_argument("--slow", action="store_true", help="also cases that take minutes")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the result files")
     parser.add_argument("--table", action="store_true", help="measure nothing, print what the result files say")
     given = parser.parse_args(arguments)
@@ -45,7 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = [known[name] for name in given.suite] or [s for s in known.values() if s.standard]
     if not given.table:
         for suite in chosen:
-            run_suite(suite, given.again, given.case, given.out)
+            run_suite(suite, given.again, given.case, given.slow, given.out)
     names = {suite.name for suite in chosen}
     for path, content in documents(given.out):
         if content["suite"] in names:

@@ -8,7 +8,7 @@ from benchmarks.search import Score
 from benchmarks.suite import Case, Rows, Suite
 from benchmarks.threads import use_threads
 from benchmarks.timing import interleave
-from benchmarks.tune import contestants, tuned
+from benchmarks.tune import contestants, slow, tuned
 
 __all__ = ["SUITE", "pictures"]
 
@@ -25,13 +25,17 @@ def _score(estimate: Image, reference: Image) -> float:
 
 
 def cases() -> dict[str, Case]:
-    return {f"{name}, noise 30": partial(_case, name) for name in pictures()}
+    return {f"{name}, noise 30": partial(_case, name, False) for name in pictures()}
 
 
-def _case(name: str) -> Rows:
+def slow_cases() -> dict[str, Case]:
+    return {f"{name}, noise 30, slow models": partial(_case, name, True) for name in pictures()}
+
+
+def _case(name: str, only_slow: bool) -> Rows:
     image, score, colour = pictures()[name]
     rows: Rows = [{"method": "noisy picture", "library": "", "psnr": score(image)}]
-    for method in contestants(colour):
+    for method in (m for m in contestants(colour) if slow(m) == only_slow):
         best = tuned(name, method, image, score)
         run = method.load()
         use_threads(2)
@@ -44,4 +48,4 @@ def _case(name: str) -> Rows:
     return rows
 
 
-SUITE = Suite("quality_denoise", "Best PSNR over contrast and stopping time, noise 30, in dB", cases)
+SUITE = Suite("quality_denoise", "Best PSNR over contrast and stopping time, noise 30, in dB", cases, slow_cases)

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.peers import Image, Method, Run
 from benchmarks.search import Optimum, Score
 from benchmarks.suite import Case, Rows, Suite
-from benchmarks.tune import contestants, tuned
+from benchmarks.tune import contestants, slow, tuned
 
 __all__ = ["SUITE", "pictures", "turn_error"]
 
@@ -90,12 +90,17 @@ def _score(scene: Image, inside: Any, estimate: Image) -> float:
 
 
 def cases() -> dict[str, Case]:
-    return {"3-4-5 turn, noise 30": _case}
+    return {"3-4-5 turn, noise 30": partial(_case, False)}
 
 
-def _case() -> Rows:
+def slow_cases() -> dict[str, Case]:
+    return {"3-4-5 turn, noise 30, slow models": partial(_case, True)}
+
+
+def _case(only_slow: bool) -> Rows:
     (name, (image, score, colour)), *_ = pictures().items()
-    return [_row(method, tuned(name, method, image, score)) for method in contestants(colour)]
+    chosen = [m for m in contestants(colour) if slow(m) == only_slow]
+    return [_row(m, tuned(name, m, image, score)) for m in chosen]
 
 
 def _row(method: Method, best: Optimum) -> dict[str, Any]:
@@ -118,4 +123,4 @@ def _array(picture: Any) -> Image:
     return np.ascontiguousarray(picture[0, 0].float().numpy())
 
 
-SUITE = Suite("quality_turn", "Error under the 3-4-5 turn at each method's PSNR-optimal setting", cases)
+SUITE = Suite("quality_turn", "Error under the 3-4-5 turn at each method's PSNR-optimal setting", cases, slow_cases)

@@ -22,15 +22,16 @@ class Suite:
     name: str
     title: str
     cases: Callable[[], dict[str, Case]]
+    slow_cases: Callable[[], dict[str, Case]] = dict  # on request only
     standard: bool = True  # part of `make bench`
 
 
-def run_suite(suite: Suite, again: bool = False, only: str = "", folder: Path = FOLDER) -> Document:
+def run_suite(suite: Suite, again: bool = False, only: str = "", slow: bool = False, folder: Path = FOLDER) -> Document:
     """Run what is missing (``again``: everything) and save after each case; ``only`` is part of a case's name."""
     document = Document(suite.name, f"python -m benchmarks {suite.name}", folder=folder)
     if again and not only:
         document.forget()
-    for name, case in suite.cases().items():
+    for name, case in {**suite.cases(), **(suite.slow_cases() if slow else {})}.items():
         if only not in name or (document.has(name) and not again):
             continue
         begun = perf_counter()

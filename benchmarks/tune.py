@@ -18,7 +18,7 @@ from benchmarks.peers import Image, Method, catalogue
 from benchmarks.peers.whorl import variant
 from benchmarks.search import Optimum, Score, best_setting
 
-__all__ = ["SETTINGS", "contestants", "tuned"]
+__all__ = ["SETTINGS", "contestants", "slow", "tuned"]
 
 SETTINGS = Path(__file__).with_name("settings.json")
 _TWINS = ("itk-gradient-fixed", "numpy-loop-tuned", "torch-loop")  # the equation of another method, or its code
@@ -53,6 +53,11 @@ def contestants(colour: bool) -> list[Method]:
         ours += [variant("gerig"), variant("gerig", diffusivity="charbonnier", contrast_range=_SOFT)]
     peers = [m for m in catalogue() if m.library != "whorl" and m.contrast != "none" and m.name not in _TWINS]
     return [m for m in (*ours, *peers) if m.takes(3 if colour else 2)]
+
+
+def slow(method: Method) -> bool:
+    """Models that run in plain PyTorch only: minutes where the others take seconds."""
+    return method.library == "whorl" and method.model in ("you-kaveh", "lysaker", "weickert-integration")
 
 
 def tuned(picture: str, method: Method, image: Image, score: Score, *, again: bool = False) -> Optimum:
