@@ -102,12 +102,12 @@ def main() -> None:
         "versions": machine.versions(), "cases": {},
     }  # fmt: skip
     path = path_of("gpu", whorl.__version__, re.sub(r"[^a-z0-9]+", "-", gpu.name.lower()), "cuda", given.out)
-    tilings = dict.fromkeys(COUPLINGS, Tiling(fixed=True))
+    tilings = {name: Tiling.of(Design(number, 1, 0.41), fixed=True) for name, number in COUPLINGS.items()}
 
     def launches() -> Rows:
         rows, fastest = kernels()
         for name, settings in fastest.items():
-            tilings[name] = replace(Tiling(fixed=True), **settings)
+            tilings[name] = replace(tilings[name], **settings)
             print(f"   fastest, {name}: {settings}")
         return rows
 

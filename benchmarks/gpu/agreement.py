@@ -114,7 +114,7 @@ def _scales(coupling: str, shape: tuple[int, int], inside: bool, fixed: bool, un
     model = uncoupled_twin(model) if coupling == "uncoupled" else model
     design = Design(COUPLINGS[coupling], 1, 0.41, gamma, taps=TAPS)
     label = f"multiscale {coupling} {shape}, unrolled to {unroll}" + ", sizes compiled in" * fixed
-    tiling = Tiling(fixed=fixed, unroll=unroll)
+    tiling = Tiling.of(design, fixed=fixed, unroll=unroll)
     chi = omega if inside else [1.0] * 8
     return check(label, model, design, shape, (0.05, 60.0), beta, omega, chi, tiling, images)
 

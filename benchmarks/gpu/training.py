@@ -3,6 +3,7 @@
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -66,7 +67,7 @@ def gradient(tilings: Tilings) -> Rows:
 def steps(tilings: Tilings) -> Rows:
     """One step forward and backward, and a whole batch, in the order of the training."""
     rows = []
-    every = {**tilings, "isotropic, any size": Tiling()}
+    every = {**tilings, "isotropic, any size": replace(tilings["isotropic"], fixed=False)}
     for name, tiling in every.items():
         fit = trainer(name.split(",")[0], tiling=tiling)
         f = fit.history[0]

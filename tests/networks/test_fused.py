@@ -4,12 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from whorl.networks import NetworkSpec, build_network
+from whorl.networks.recipe import Recipe
+from whorl.training import TrainingConfig
 
 HERE = Path(__file__).parent
 # Relative to the change of the image: grey values near 255 are rounded to 1.5e-5 and change by about 10.
@@ -37,3 +40,12 @@ def test_values_and_gradients_agree(errors):
 def test_what_the_kernels_cannot_do_is_refused():
     with pytest.raises(ValueError, match="centred"):
         build_network(NetworkSpec(centred=True)).fused()
+
+
+def test_training_is_fused_by_itself_where_that_is_possible():
+    pytest.importorskip("triton")
+    recipe = Recipe(NetworkSpec())
+    assert recipe.fusible("cuda:1")
+    assert not recipe.fusible("cpu")
+    assert not replace(recipe, training=TrainingConfig(optimiser="gauss-newton")).fusible("cuda")
+    assert not replace(recipe, network=NetworkSpec(centred=True)).fusible("cuda")

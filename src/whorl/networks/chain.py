@@ -59,6 +59,8 @@ class _Chain(torch.autograd.Function):
         needed = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
         fields = u.new_empty(steps + 1 if needed else 2, *u.shape)
         fields[0].copy_(u)
+        if needed:
+            launches.reserve()
         for k in range(steps):
             here, there = (k, k + 1) if needed else (k % 2, (k + 1) % 2)
             launches.step(fields[here], fields[there], coefficients[k])

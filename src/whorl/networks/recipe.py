@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +57,20 @@ class Recipe:
         checkpoint: Path | None = None,
         pairs: TensorPairs | None = None,
         team: Team | None = None,
-        fused: bool = False,
-        capture: bool = False,
+        fused: bool | None = None,
+        capture: bool | None = None,
         progress: Progress | None = None,
     ) -> tuple[DiffusionNetwork, History]:
-        """Train from the starting values, or go on from the checkpoint."""
+        """Train from the starting values, or go on from the checkpoint.
+
+        ``fused`` computes in CUDA kernels, ``capture`` records a step of Adam as a CUDA graph; both by themselves where
+        that is possible: on a CUDA device with Triton, first order, and for the graph one process.
+        """
         network = build_network(self.network).to(device)
+        if fused is None:
+            fused = self.fusible(device)
+        if capture is None:
+            capture = fused and (team is None or team.size == 1)
         if fused:
             network.fused()
         history = train(
@@ -75,6 +84,11 @@ class Recipe:
             progress=progress,
         )
         return network, history
+
+    def fusible(self, device: torch.device | str) -> bool:
+        """Whether the fused kernels can train this network there; second order needs derivatives they do not have."""
+        ready = torch.device(device).type == "cuda" and find_spec("triton") is not None
+        return ready and self.training.optimiser == "adam" and not self.network.centred
 
     def card(self, name: str, runs: dict[int, tuple[DiffusionNetwork, History]], about: str = "") -> ModelCard:
         """The model card of runs with several seeds; the chosen one has the median loss."""

@@ -1,6 +1,6 @@
 """What a block computes and how its work is cut into programs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -83,16 +83,27 @@ class Tiling:
     """How the work is cut; none of it changes a result beyond the order of the parameter sums.
 
     `unroll` is the largest radius of a Gaussian whose taps are compiled in. `fixed` compiles the sizes of images in,
-    too: worth its seconds of compiling where many images of one size pass, as in training.
+    too: worth its seconds of compiling where many images of one size pass, as in training. The rest was the fastest for
+    batches of ten images of 256 x 256 on an H200 (`python -m benchmarks.gpu`).
     """
 
-    down: tuple[int, int, int, int] = (4, 8, 128, 4)  # blocks of rows, rows of a block (4 or 8), columns, warps
-    across: tuple[int, int, int] = (2, 32, 1)  # rows, groups of four columns, warps
+    down: tuple[int, int, int, int] = (8, 4, 128, 8)  # blocks of rows, rows of a block (4 or 8), columns, warps
+    across: tuple[int, int, int] = (8, 64, 4)  # rows, groups of four columns, warps
     gather: tuple[int, int, int, int] = (4, 8, 64, 4)  # as down
-    cells: tuple[int, int, int] = (32, 1, 8)  # groups of four cells, warps, unrolled scales
-    cells_adjoint: tuple[int, int, int] = (32, 1, 2)
+    cells: tuple[int, int, int] = (128, 4, 8)  # groups of four cells, warps, unrolled scales
+    cells_adjoint: tuple[int, int, int] = (128, 4, 8)
     strips: tuple[int, int, int] = (8, 8, 32)  # scales, rows, groups of four columns
-    strips_adjoint: tuple[int, int, int] = (8, 8, 32)
+    strips_adjoint: tuple[int, int, int] = (1, 8, 32)
     step: tuple[int, int, int] = (32, 64, 2)  # rows, groups of four columns, warps
     unroll: int = 32
     fixed: bool = False
+
+    @classmethod
+    def of(cls, design: Design, *, unroll: int = 32, fixed: bool = False) -> "Tiling":
+        """The fastest for this coupling: larger tensors leave less room for what else a thread holds."""
+        tiling = cls(unroll=unroll, fixed=fixed)
+        if design.coupling == UNCOUPLED:
+            return replace(tiling, cells=(32, 1, 8), strips=(8, 4, 32))
+        if design.coupling == ANISOTROPIC:
+            return replace(tiling, cells_adjoint=(128, 4, 2), strips=(1, 8, 32), strips_adjoint=(8, 4, 32))
+        return tiling

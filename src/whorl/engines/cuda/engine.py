@@ -31,9 +31,6 @@ COUPLINGS = {
     "anisotropic": diffusivity.ANISOTROPIC,
 }
 
-TILING = Tiling(unroll=0)
-"""Weights of Gaussians come from a table: images of many models and sizes pass, and kernels compile within seconds."""
-
 LARGEST = 2**28
 """Pixels of all scales in one launch; more images take turns. Offsets inside an image are 32 bits wide."""
 
@@ -133,7 +130,8 @@ def _turns(plan: Plan, u: Tensor) -> Sequence[Tensor]:
 
 
 def _launches(design: Design, u: Tensor) -> Launches:
-    return Launches(design, u.shape[0], u.shape[-2], u.shape[-1], u.device, TILING)
+    # Weights from a table: images of many models and sizes pass, and kernels compile within seconds.
+    return Launches(design, u.shape[0], u.shape[-2], u.shape[-1], u.device, Tiling.of(design, unroll=0))
 
 
 def _coefficients(plan: Plan, design: Design, tau: float, numbers: Numbers) -> list[float]:

@@ -26,7 +26,7 @@ class Launches:
     def __init__(
         self, design: Design, images: int, height: int, width: int, device: torch.device, tiling: Tiling | None = None
     ) -> None:
-        self.design, self.tiling = design, tiling or Tiling()
+        self.design, self.tiling = design, tiling or Tiling.of(design)
         self.images, self.height, self.width = images, height, width
         self.planes = images * design.channels
         self.device = device
@@ -45,6 +45,12 @@ class Launches:
         if name not in self._buffers or self._buffers[name].numel() < size:
             self._buffers[name] = torch.empty(size, dtype=torch.float32, device=self.device)
         return self._buffers[name]
+
+    def reserve(self) -> None:
+        """Make room for a step backward now: what grows later would move from under a recorded graph."""
+        if self.design.taps:
+            for name in "ab":
+                self.buffer(name, 2 * self.design.scales * self.planes * self.height * self.width)
 
     @property
     def programs(self) -> int:

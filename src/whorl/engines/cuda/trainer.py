@@ -73,7 +73,9 @@ class MultiscaleTrainer:
         self.noisy, self.clean = noisy.contiguous(), clean.contiguous()
         device, (count, _, height, width) = noisy.device, noisy.shape
         self.count, self.device = count, device
-        self.launches = Launches(design, chunk, height, width, device, tiling or Tiling(fixed=True))
+        tiling = Tiling.of(design, fixed=True) if tiling is None else tiling
+        self.launches = Launches(design, chunk, height, width, device, tiling)
+        self.launches.reserve()
         scales = design.scales
         new: dict[str, Any] = {"dtype": torch.float32, "device": device}
         self.omega, self.chi = torch.tensor(list(omega), **new), torch.tensor(list(chi), **new)
