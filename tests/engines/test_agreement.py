@@ -27,7 +27,7 @@ PLAIN = {name: model for name, model in catalogue.MODELS.items() if name not in 
 def gap(found, exact, scale=None):
     """The largest difference in units of the last place of the largest value."""
     scale = exact.abs().max() if scale is None else scale
-    return float((found - exact).abs().max() / scale.clamp(min=1e-30)) / torch.finfo(exact.dtype).eps
+    return float(((found - exact).abs().max() / scale.clamp(min=1e-30)).detach()) / torch.finfo(exact.dtype).eps
 
 
 def both(model, u, time, **options):
@@ -139,6 +139,26 @@ def test_derivatives_agree_with_autograd(name, rng):
         assert gap(compiled, exact, exact.abs().max().clamp(min=1.0)) <= 100 * ULPS
 
 
+@pytest.mark.parametrize("name", ["gerig", "uncoupled", "weickert-brox, tv", "eed, gamma, spacing", *COUPLINGS])
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch's forward mode uses what torch deprecates
+def test_forward_mode_agrees_with_the_reference(name, rng):
+    block = trained(name)
+    parameters = {name: p for name, p in block.named_parameters() if p.requires_grad}
+    u, v = catalogue.noise(rng, 2, 2, 9, 11), catalogue.noise(rng, 3, 2, 2, 9, 11)
+    moves = {name: torch.randn(3, *p.shape, dtype=p.dtype, generator=rng) for name, p in parameters.items()}
+    found = {}
+
+    def along(direction, motion):
+        call = lambda image, values: torch.func.functional_call(block, values, (image,))  # noqa: E731
+        return torch.func.jvp(call, (u, parameters), (direction, motion))
+
+    for engine in ("numba", "reference"):
+        block.engine = engine
+        found[engine] = torch.func.vmap(along, out_dims=(None, 0))(v, moves)
+    for compiled, exact in zip(found["numba"], found["reference"], strict=True):
+        assert gap(compiled, exact) <= 10 * ULPS
+
+
 def test_derivatives_in_single_precision(rng):
     block = trained("multiscale-anisotropic")
     parameters = [p for p in block.parameters() if p.requires_grad]
@@ -169,4 +189,4 @@ def test_only_one_field_per_step_is_kept():
         v = u = torch.rand(2, 1, 32, 32, requires_grad=True)
         for _ in range(10):
             v = block(v)
-    assert kept <= 10 * u.numel() + 100
+    assert kept <= 10 * (u.numel() + 30)  # and the numbers of the step

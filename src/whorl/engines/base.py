@@ -8,7 +8,7 @@ from torch import Tensor
 
 from whorl.engines.plan import Plan
 
-__all__ = ["Engine", "Gradients", "Numbers"]
+__all__ = ["Engine", "ForwardEngine", "Gradients", "Numbers"]
 
 
 class Numbers(NamedTuple):
@@ -58,3 +58,20 @@ class Engine(ABC):
     @abstractmethod
     def pull_back(self, plan: Plan, u: Tensor, w: Tensor, tau: float, numbers: Numbers) -> Gradients:
         """The transposed derivative of one step at ``u``, applied to ``w``."""
+
+
+class ForwardEngine(Engine):
+    """Base of engines that also go forwards: derivatives of a step along given directions."""
+
+    @abstractmethod
+    def push_forward(
+        self,
+        plan: Plan,
+        u: Tensor,
+        du: Tensor,
+        tau: float,
+        dtau: Sequence[float],
+        numbers: Numbers,
+        dnumbers: Sequence[Numbers],
+    ) -> Tensor:
+        """The derivative of one step at ``u`` along directions: of the image, ``du[i]``, and of its numbers."""

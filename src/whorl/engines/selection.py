@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from whorl.activations import Activation
-from whorl.engines.base import Engine
+from whorl.engines.base import Engine, ForwardEngine
 from whorl.engines.differentiable import Step, numbers
 from whorl.engines.plan import Plan, describe, trained
 from whorl.operators import Operator
@@ -23,6 +24,8 @@ ENGINES = ("auto", "reference", "numba", "triton")
 _HOMES = {"numba": ("numba", "whorl.engines.cpu.engine"), "triton": ("triton", "whorl.engines.cuda.engine")}
 _EXTRAS = {"numba": "fast", "triton": "cuda"}
 _DEVICES = {"cpu": "numba", "cuda": "triton"}
+
+_FORWARD = (torch._C._functorch.TransformType.Jvp, torch._C._functorch.TransformType.Vmap)
 
 _log = logging.getLogger("whorl.engines")
 
@@ -92,6 +95,8 @@ def select(
     reason = plan if isinstance(plan, str) else _missing(name)
     if not reason and isinstance(plan, Plan):
         chosen = _engine(name)
+        if _transforms() and not isinstance(chosen, ForwardEngine):
+            return None, None
         reason = chosen.refusal(plan, u, learning)
         if not reason:
             return chosen, plan
@@ -103,15 +108,22 @@ def select(
 
 
 def _plain(u: Tensor) -> bool:
-    """Whether the tensor holds numbers: while PyTorch traces, records or transforms, only the reference will do."""
+    """Whether the tensor holds numbers: while PyTorch traces or records, only the reference will do.
+
+    Of the transforms of ``torch.func`` those that go forwards are known to the compiled step.
+    """
     return (
         type(u) in (Tensor, torch.nn.Parameter)
         and not torch.compiler.is_compiling()
         and torch._C._get_tracing_state() is None
-        and torch._C._functorch.peek_interpreter_stack() is None
+        and all(level.key() in _FORWARD for level in _transforms())
         and torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is None
         and not (u.is_cuda and torch.cuda.is_current_stream_capturing())
     )
+
+
+def _transforms() -> list[Any]:
+    return torch._C._functorch.get_interpreter_stack() or []
 
 
 @cache

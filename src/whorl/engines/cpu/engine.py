@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Engine, Gradients, Numbers
+from whorl.engines.base import Engine, ForwardEngine, Gradients, Numbers
 from whorl.engines.cpu.derivative import derivative
-from whorl.engines.cpu.layout import Array, constants, gradients, kind, layout
+from whorl.engines.cpu.layout import Array, constants, directions, gradients, kind, layout
 from whorl.engines.cpu.pipeline import CHUNK, SLOTS, pipeline
 from whorl.engines.cpu.strips import strip
+from whorl.engines.cpu.tangents import tangents
 from whorl.engines.cpu.threads import bands, run
 from whorl.engines.cpu.workspace import room
 from whorl.engines.plan import Plan
@@ -32,7 +33,7 @@ def engine() -> Engine:
     return NumbaEngine()
 
 
-class NumbaEngine(Engine):
+class NumbaEngine(ForwardEngine):
     """Kernels compiled by Numba at first use and kept on disk; on all threads that torch uses."""
 
     name = "numba"
@@ -92,6 +93,40 @@ class NumbaEngine(Engine):
 
         run(work, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H, n, 4 * halo)])
         return Gradients(out, *gradients(plan, where, sums.sum((0, 1)), tau, numbers))
+
+    def push_forward(
+        self,
+        plan: Plan,
+        u: Tensor,
+        du: Tensor,
+        tau: float,
+        dtau: Sequence[float],
+        numbers: Numbers,
+        dnumbers: Sequence[Numbers],
+    ) -> Tensor:
+        n, C, H, W = u.shape
+        where = layout(plan, C, _real(u))
+        values = constants(plan, where, tau, numbers)
+        moves = [directions(plan, where, tau, dt, numbers, moved) for dt, moved in zip(dtau, dnumbers, strict=True)]
+        d_weight, d_factor = (np.concatenate(parts).astype(where.taps.dtype) for parts in zip(*moves, strict=True))
+        kernel = tangents(*kind(plan))
+        out = torch.empty_like(du)
+        flat, moving, result = _flat(u), _flat(du), _flat(out)
+        ones = np.ones(where.fields, where.taps.dtype)
+        halo = int(where.radius[where.scale[where.moved]].max()) + 1
+
+        def work(image: int, r0: int, r1: int) -> None:
+            rows = min(H, r1 + halo) - max(0, r0 - halo)
+            x, y, sources = room((where.fields * rows * (W + 2),) * 3, where.taps.dtype)
+            kernel(
+                flat, moving, result, len(du), n, image, C, H, W, r0, r1,
+                where.channel, where.scale, where.seen, where.moved, values.weight, values.factor, ones,
+                d_weight, d_factor, where.taps, where.start, where.radius, where.flux, where.structure,
+                values.rate, values.unit, x, y, sources, CHUNK,
+            )  # fmt: skip
+
+        run(work, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H, n, 4 * halo)])
+        return out
 
 
 def _piped(plan: Plan, u: Tensor, taus: list[float], mixes: list[float], numbers: Numbers) -> Tensor:

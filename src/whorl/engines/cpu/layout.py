@@ -11,7 +11,7 @@ from whorl.engines.cpu.cells import ANISOTROPIC, ISOTROPIC, UNCOUPLED
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
 from whorl.engines.plan import Cells, Plan
 
-__all__ = ["COUPLINGS", "Constants", "Layout", "coefficients", "constants", "gradients", "kind", "layout"]
+__all__ = ["COUPLINGS", "Constants", "Layout", "coefficients", "constants", "directions", "gradients", "kind", "layout"]
 
 COUPLINGS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROPIC}
 
@@ -120,6 +120,21 @@ def coefficients(cells: Cells, gamma: float, dtype: str) -> Array:
 def kind(plan: Plan) -> tuple[int, int]:
     """The literals that choose a kernel: coupling and diffusivity."""
     return COUPLINGS[plan.coupling], KINDS[plan.diffusivity]
+
+
+def directions(
+    plan: Plan, where: Layout, tau: float, dtau: float, numbers: Numbers, moved: Numbers
+) -> tuple[Array, Array]:
+    """How weights and factors of the fields move when tau and the numbers do; the contrast moves the weights."""
+    front, power = amplitude(plan.diffusivity, numbers.contrast)
+    flows, b = _roles(plan, where, plan.omega, numbers.beta, flux=True)
+    steers, b_seen = _roles(plan, where, plan.inside, numbers.seen, flux=False)
+    _, db = _roles(plan, where, plan.omega, moved.beta, flux=True)
+    _, db_seen = _roles(plan, where, plan.inside, moved.seen, flux=False)
+    growth = moved.contrast / numbers.contrast
+    d_weight = steers * (2 * b_seen * db_seen - 2 * growth * b_seen**2)
+    d_factor = front * flows * (dtau * b**2 + 2 * tau * b * db + power * growth * tau * b**2)
+    return d_weight, d_factor
 
 
 Place = tuple[int, int]
