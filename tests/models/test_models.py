@@ -76,17 +76,6 @@ def test_worst_mode_grows_just_above_the_limit(name):
 def test_mean_is_conserved_in_float32(model, rng):
     u = 100 + noise(rng, 1, 2, 10, 11, dtype=torch.float32)
     mean, tau = u.double().mean(), model.automatic_step()
-    steps = 100 if MODELS.get(model.name) is model and model.name in EIGHT_SCALES else 1000
-    with torch.no_grad():
-        for _ in range(steps):
-            u = model.step(u, tau)
-    assert (u.double().mean() - mean).abs() <= 1e-5 * mean
-
-
-def test_mean_is_conserved_over_a_thousand_multiscale_steps(rng):
-    model = MODELS["multiscale-isotropic"]
-    u = 100 + noise(rng, 1, 1, 6, 5, dtype=torch.float32)
-    mean, tau = u.double().mean(), model.automatic_step()
     with torch.no_grad():
         for _ in range(1000):
             u = model.step(u, tau)
