@@ -18,11 +18,13 @@ const browser = await chromium.launch({
 });
 
 async function answer({ visit, argument, options }) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+  // Reduced motion: with smooth scrolling a box moves on while one aims at where it was.
+  const calm = { viewport: { width: 1280, height: 900 }, acceptDownloads: true, reducedMotion: "reduce" };
+  const context = await browser.newContext({ ...calm, ...options });
   const seen = { requests: [], failures: [], messages: [] };
   try {
     const page = await context.newPage();
-    page.setDefaultTimeout(30000);
+    page.setDefaultTimeout(120000); // a busy machine is no reason to fail
     page.on("request", (request) => seen.requests.push(request.url()));
     page.on("response", (response) => { if (response.status() >= 400) seen.failures.push(`${response.status()} ${response.url()}`); });
     page.on("requestfailed", (request) => { // a visitor who leaves aborts what is still loading: that is no failure

@@ -82,13 +82,15 @@ export async function turn(page, { address }) {
   for (const key of ["PageUp", "PageUp", "ArrowRight", "ArrowUp", "ArrowLeft"]) await page.keyboard.press(key);
   const keys = await turned("31°");
 
-  const box = await page.locator("#dial").boundingBox(), x = box.x + box.width / 2, y = box.y + box.height / 2;
-  await page.mouse.move(x + 100, y);
+  const dial = page.locator("#dial");
+  await dial.hover(); // waits until the dial stands still: late pictures above it push it down the page
+  const grip = async (angle) => {
+    const box = await dial.boundingBox(), a = (angle * Math.PI) / 180;
+    await page.mouse.move(box.x + box.width / 2 + 100 * Math.cos(a), box.y + box.height / 2 - 100 * Math.sin(a));
+  };
+  await grip(0);
   await page.mouse.down();
-  for (let angle = 0; angle <= 45; angle += 5) {
-    const a = (angle * Math.PI) / 180;
-    await page.mouse.move(x + 100 * Math.cos(a), y - 100 * Math.sin(a));
-  }
+  for (let angle = 0; angle <= 45; angle += 5) await grip(angle);
   await page.mouse.up();
   const mouse = await turned("45°");
   await page.click("[data-angle='90']");
