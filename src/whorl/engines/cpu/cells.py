@@ -1,28 +1,43 @@
-r"""Rows of 2x2 cells: structure, flux, and what the flux adds to the pixels.
+r"""Cells of 2x2 pixels: their details, what a coupling measures of them, and the flux under a tensor.
 
-A row of cells lies between two rows of pixels, given as offsets ``t`` (top) and ``b`` (bottom) into flat arrays whose
-rows carry one mirrored pixel at either end; cell ``j`` has the pixels ``j`` and ``j + 1`` of both. Here p, q and r are
-the *undivided* Haar details, twice those of the theory; all factors 1/2 and 1/h stand in the coefficients
+Here p, q and r are the *undivided* Haar details, twice those of the theory, and lengths are counted in pixels along x:
+structure and flux are :math:`X = 1 / (4 h_x^2)` times what these functions say. X joins the weights of the fields and
+the step size. What is left of the geometry is one row of five numbers
 
-    flux:       kxx = 1/(4 hx²), kyy, kxy = 1/(4 hx hy), and (1-2 alpha) kxx, (1-2 alpha) kyy, 2 gamma (1-2 alpha) kxy
-    structure:  the same with the structure's alpha and spacing, without the last
+    k = (Y, Z, d, dY, e)     Y = (h_x / h_y)²,  Z = h_x / h_y,  d = 1 - 2 alpha,  dY = d Y,  e = 2 gamma d Z
 
-so that a tensor D = (a, b, c) gives P = kxx a p + kxy b q, Q = kxy b p + kyy c q, R = mu r, and the four pixels of the
-cell receive ±P ± Q ± R. Which coupling is meant is a literal, as with the diffusivities.
+so that J = (p² + d r², Z p q, Y q² + dY r²), and a tensor D = (a, b, c) gives the flux P = a p + Z b q,
+Q = Z b p + Y c q, R = (d a + dY c - e |b|) r. The four pixels of the cell receive ±P ± Q ± R. Couplings are literals:
+uncoupled activations have b = 0, isotropic ones a = c as well, and keep only the trace of J.
 """
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put
+from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put, zero
 
-__all__ = ["ANISOTROPIC", "ISOTROPIC", "UNCOUPLED", "flux", "haar", "spread", "step_row", "structure"]
+__all__ = [
+    "ANISOTROPIC",
+    "ISOTROPIC",
+    "UNCOUPLED",
+    "bilinear",
+    "collect",
+    "entries",
+    "flow",
+    "haar",
+    "measure",
+    "spread",
+    "store",
+]
 
 UNCOUPLED, ISOTROPIC, ANISOTROPIC = range(3)
 
 
 @compiled()
 def haar(x: Any, t: int, b: int, j: int) -> Any:
-    """The undivided details p, q, r of one cell; exactly zero where the image is constant."""
+    """The details of cell j between the rows of pixels that start at t and b; exactly zero on constants.
+
+    Rows carry one mirrored pixel at either end, so that cell j has the pixels j and j + 1 of both.
+    """
     u00, u10, u01, u11 = at(x, t + j), at(x, t + j + 1), at(x, b + j), at(x, b + j + 1)
     upper, lower = u10 - u00, u11 - u01
     return upper + lower, (u01 - u00) + (u11 - u10), lower - upper
@@ -32,7 +47,7 @@ def haar(x: Any, t: int, b: int, j: int) -> Any:
 def spread(P: float, Q: float, R: float, j: int, across: Any, down: Any, c: int, E: Any, F: Any) -> None:
     """Meet the fluxes of the cell above, kept in ``across`` and ``down``, and keep those of this one.
 
-    Pixel j between the two cell rows then owes ``E[j] - F[j + 1]`` to the four cells around it.
+    Pixel j between the two rows of cells then owes ``E[j] - F[j + 1]`` to the four cells around it.
     """
     X, Y = at(across, c + j) + (P - R), at(down, c + j) - Q
     put(across, c + j, P + R)
@@ -41,77 +56,110 @@ def spread(P: float, Q: float, R: float, j: int, across: Any, down: Any, c: int,
     put(F, j, X - Y)
 
 
-@compiled()
-def step_row(x: Any, t: int, y: Any, o: int, n: int, E: Any, F: Any, tau: float) -> None:
-    """``y = x - tau K^T flux`` for n pixels."""
-    for j in range(n):
-        put(y, o + j, fma(tau, at(F, j + 1) - at(E, j), at(x, t + j)))
+# What a coupling sees of one field.
+
+
+def _measure_uncoupled(coupling, p, q, r, Y, Z, d, dY):  # type: ignore[no-untyped-def]
+    r2 = r * r
+    return fma(p, p, d * r2), zero(p), fma(Y * q, q, dY * r2)
+
+
+def _measure_isotropic(coupling, p, q, r, Y, Z, d, dY):  # type: ignore[no-untyped-def]
+    return fma(p, p, fma(Y * q, q, (d + dY) * r * r)), zero(p), zero(p)
+
+
+def _measure_anisotropic(coupling, p, q, r, Y, Z, d, dY):  # type: ignore[no-untyped-def]
+    r2 = r * r
+    return fma(p, p, d * r2), Z * p * q, fma(Y * q, q, dY * r2)
+
+
+measure = by_literal(_measure_uncoupled, _measure_isotropic, _measure_anisotropic)
+"""The structure (J11, J12, J22) of one cell; isotropic: (J11 + J22, 0, 0)."""
+
+
+# What it sees of two fields; the mixed entry counts for both sides, as derivatives with respect to b and J12 do.
+
+
+def _bilinear_uncoupled(coupling, p, q, r, p_, q_, r_, Y, Z, d, dY):  # type: ignore[no-untyped-def]
+    rr = r * r_
+    return fma(p, p_, d * rr), zero(p), fma(Y * q, q_, dY * rr)
+
+
+def _bilinear_isotropic(coupling, p, q, r, p_, q_, r_, Y, Z, d, dY):  # type: ignore[no-untyped-def]
+    return fma(p, p_, fma(Y * q, q_, (d + dY) * r * r_)), zero(p), zero(p)
+
+
+def _bilinear_anisotropic(coupling, p, q, r, p_, q_, r_, Y, Z, d, dY):  # type: ignore[no-untyped-def]
+    rr = r * r_
+    return fma(p, p_, d * rr), Z * fma(p, q_, q * p_), fma(Y * q, q_, dY * rr)
+
+
+bilinear = by_literal(_bilinear_uncoupled, _bilinear_isotropic, _bilinear_anisotropic)
+"""The symmetric product of the details of two fields, in the entries of ``measure``."""
+
+
+# The flux under a tensor.
+
+
+def _flow_uncoupled(coupling, a, b, c, p, q, r, Y, Z, d, dY, e):  # type: ignore[no-untyped-def]
+    return a * p, c * (Y * q), fma(d, a, dY * c) * r
+
+
+def _flow_isotropic(coupling, a, b, c, p, q, r, Y, Z, d, dY, e):  # type: ignore[no-untyped-def]
+    return a * p, a * (Y * q), a * ((d + dY) * r)
+
+
+def _flow_anisotropic(coupling, a, b, c, p, q, r, Y, Z, d, dY, e):  # type: ignore[no-untyped-def]
+    mixed = Z * b
+    return fma(a, p, mixed * q), fma(Y * c, q, mixed * p), fma(-e, abs(b), fma(d, a, dY * c)) * r
+
+
+flow = by_literal(_flow_uncoupled, _flow_isotropic, _flow_anisotropic)
+"""The flux (P, Q, R) of the details (p, q, r) under the tensor (a, b, c)."""
+
+
+# Reading, writing and adding up the entries a coupling has.
+
+
+def _entries_uncoupled(coupling, j, A, B, C):  # type: ignore[no-untyped-def]
+    return at(A, j), zero(at(A, j)), at(C, j)
+
+
+def _entries_isotropic(coupling, j, A, B, C):  # type: ignore[no-untyped-def]
+    return at(A, j), zero(at(A, j)), at(A, j)
+
+
+def _entries_anisotropic(coupling, j, A, B, C):  # type: ignore[no-untyped-def]
+    return at(A, j), at(B, j), at(C, j)
+
+
+entries = by_literal(_entries_uncoupled, _entries_isotropic, _entries_anisotropic)
+"""The tensor of cell j."""
+
+
+def _store_uncoupled(coupling, j, A, B, C, a, b, c):  # type: ignore[no-untyped-def]
+    put(A, j, a)
+    put(C, j, c)
+
+
+def _store_isotropic(coupling, j, A, B, C, a, b, c):  # type: ignore[no-untyped-def]
+    put(A, j, a)
+
+
+def _store_anisotropic(coupling, j, A, B, C, a, b, c):  # type: ignore[no-untyped-def]
+    put(A, j, a)
+    put(B, j, b)
+    put(C, j, c)
+
+
+store = by_literal(_store_uncoupled, _store_isotropic, _store_anisotropic)
+"""Set the entries of cell j."""
 
 
 @compiled()
-def divergence_row(y: Any, o: int, n: int, E: Any, F: Any) -> None:
-    """``y = K^T flux`` for n pixels."""
-    for j in range(n):
-        put(y, o + j, at(E, j) - at(F, j + 1))
-
-
-def _structure_uncoupled(coupling, first, x, t, b, n, w, k, Ja, Jb, Jc):  # type: ignore[no-untyped-def]
-    xx, yy, detail_x, detail_y = w * at(k, 0), w * at(k, 1), w * at(k, 3), w * at(k, 4)
-    for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        r2 = r * r
-        one, two = fma(xx * p, p, detail_x * r2), fma(yy * q, q, detail_y * r2)
-        put(Ja, j, one if first else at(Ja, j) + one)
-        put(Jc, j, two if first else at(Jc, j) + two)
-
-
-def _structure_isotropic(coupling, first, x, t, b, n, w, k, Ja, Jb, Jc):  # type: ignore[no-untyped-def]
-    xx, yy, detail = w * at(k, 0), w * at(k, 1), w * (at(k, 3) + at(k, 4))
-    for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        s2 = fma(xx * p, p, fma(yy * q, q, detail * r * r))
-        put(Ja, j, s2 if first else at(Ja, j) + s2)
-
-
-def _structure_anisotropic(coupling, first, x, t, b, n, w, k, Ja, Jb, Jc):  # type: ignore[no-untyped-def]
-    xx, yy, xy, detail_x, detail_y = w * at(k, 0), w * at(k, 1), w * at(k, 2), w * at(k, 3), w * at(k, 4)
-    for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        r2 = r * r
-        one, both, two = fma(xx * p, p, detail_x * r2), xy * p * q, fma(yy * q, q, detail_y * r2)
-        put(Ja, j, one if first else at(Ja, j) + one)
-        put(Jb, j, both if first else at(Jb, j) + both)
-        put(Jc, j, two if first else at(Jc, j) + two)
-
-
-def _flux_uncoupled(coupling, x, t, b, n, a, b_, c_, k, across, down, c, E, F):  # type: ignore[no-untyped-def]
-    kxx, kyy, mx, my = at(k, 0), at(k, 1), at(k, 3), at(k, 4)
-    for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        gx, gy = at(a, j), at(c_, j)
-        spread(kxx * gx * p, kyy * gy * q, fma(mx, gx, my * gy) * r, j, across, down, c, E, F)
-
-
-def _flux_isotropic(coupling, x, t, b, n, a, b_, c_, k, across, down, c, E, F):  # type: ignore[no-untyped-def]
-    kxx, kyy, mu = at(k, 0), at(k, 1), at(k, 3) + at(k, 4)
-    for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        g = at(a, j)
-        spread(kxx * g * p, kyy * g * q, mu * g * r, j, across, down, c, E, F)
-
-
-def _flux_anisotropic(coupling, x, t, b, n, a, b_, c_, k, across, down, c, E, F):  # type: ignore[no-untyped-def]
-    kxx, kyy, kxy, mx, my, mxy = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4), at(k, 5)
-    for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        da, db, dc = at(a, j), at(b_, j), at(c_, j)
-        mu = fma(mx, da, my * dc) - mxy * abs(db)
-        mixed = kxy * db
-        spread(fma(kxx * da, p, mixed * q), fma(kyy * dc, q, mixed * p), mu * r, j, across, down, c, E, F)
-
-
-structure = by_literal(_structure_uncoupled, _structure_isotropic, _structure_anisotropic)
-"""Add w times the structure of one field to J (isotropic: to its trace, in Ja); the first field overwrites."""
-
-flux = by_literal(_flux_uncoupled, _flux_isotropic, _flux_anisotropic)
-"""The flux of one field under the tensor (a, b, c), spread to the pixels."""
+def collect(coupling: int, first: bool, j: int, A: Any, B: Any, C: Any, w: float, a: float, b: float, c: float) -> None:
+    """Add w times the entries to those of cell j; the first field overwrites."""
+    if first:
+        store(coupling, j, A, B, C, w * a, w * b, w * c)
+    else:
+        store(coupling, j, A, B, C, fma(w, a, at(A, j)), fma(w, b, at(B, j)), fma(w, c, at(C, j)))

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from whorl.engines.cpu.arithmetic import at, compiled, half, put, source_stamp, zero
-from whorl.engines.cpu.cells import divergence_row, structure
 from whorl.engines.cpu.linearised import flux_pair, linearise, products
+from whorl.engines.cpu.rows import divergence_row, structure
 from whorl.engines.cpu.strips import reach, smooth_fields, subtract_smoothed
 
 __all__ = ["derivative"]

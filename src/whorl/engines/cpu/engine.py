@@ -134,10 +134,11 @@ def _piped(plan: Plan, u: Tensor, taus: list[float], mixes: list[float], numbers
     members = C if plan.couple_channels else 1
     groups = n * C // members
     where = layout(plan, C, _real(u))
-    kernel = pipeline(*kind(plan))
+    kernel = pipeline(*kind(plan), members == 1)
     real = where.taps.dtype
     unit = constants(plan, where, 1.0, numbers)
-    k = np.append(where.flux, unit.weight[-1])
+    # With one scale the weight is common to all fields and can join the rate.
+    inner = real.type(unit.rate * unit.weight[-1])
     sizes = np.array([constants(plan, where, tau, numbers).factor[-1] for tau in taus], real)
     shares = np.array(mixes, real)
     depth = max(1, min(8, CACHE // ((SLOTS + 2) * members * (W + 2) * u.element_size())))
@@ -151,7 +152,7 @@ def _piped(plan: Plan, u: Tensor, taus: list[float], mixes: list[float], numbers
         run(
             kernel,
             [
-                (*arrays, g * members, members, H, W, r0, r1, sizes[some], shares[some], k, unit.rate, CHUNK)
+                (*arrays, g * members, members, H, W, r0, r1, sizes[some], shares[some], where.flux, inner, CHUNK)
                 for g in range(groups)
                 for r0, r1 in bands(H, groups, 8 * depth)
             ],

@@ -111,10 +111,10 @@ def gradients(plan: Plan, where: Layout, sums: Array, tau: float, numbers: Numbe
 
 
 def coefficients(cells: Cells, gamma: float, dtype: str) -> Array:
-    """The factors of p, q, r in structure and flux; see the cells."""
+    """The geometry (Y, Z, d, dY, e); see the cells."""
     h_y, h_x = cells.spacing
-    xx, yy, xy, detail = 0.25 / h_x**2, 0.25 / h_y**2, 0.25 / (h_x * h_y), 1 - 2 * cells.alpha
-    return np.array([xx, yy, xy, detail * xx, detail * yy, 2 * gamma * detail * xy], dtype)
+    Z, d = h_x / h_y, 1 - 2 * cells.alpha
+    return np.array([Z**2, Z, d, d * Z**2, 2 * gamma * d * Z], dtype)
 
 
 def kind(plan: Plan) -> tuple[int, int]:
@@ -167,8 +167,9 @@ def _first(plan: Plan) -> int:
 def _roles(
     plan: Plan, where: Layout, weights: tuple[float, ...], beta: tuple[float, ...], *, flux: bool
 ) -> tuple[Array, Array]:
-    """Per field, its weight in flux or structure before beta, and beta; zero for fields of the other kind."""
+    """Per field, its weight in flux or structure (X times, less beta), and beta; zero for fields of the other kind."""
     table = np.zeros((2, len(where.radius)))
     first = 0 if flux else _first(plan)
     table[:, first : first + len(weights)] = weights, beta
-    return table[0, where.scale], table[1, where.scale]
+    unit = 0.25 / (plan.flux if flux else plan.seen).spacing[1] ** 2
+    return unit * table[0, where.scale], table[1, where.scale]

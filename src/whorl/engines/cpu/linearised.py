@@ -15,42 +15,11 @@ import math
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, half, one, put, zero
-from whorl.engines.cpu.cells import haar, spread
+from whorl.engines.cpu.cells import bilinear, collect, entries, flow, haar, spread
 from whorl.engines.cpu.diffusivities import secant, slope, value
 from whorl.engines.cpu.tensors import tiny
 
 __all__ = ["flux_pair", "linearise", "products"]
-
-
-def _collect_uncoupled(coupling, first, j, Sa, Sb, Sc, xx, xy, yy):  # type: ignore[no-untyped-def]
-    put(Sa, j, xx if first else at(Sa, j) + xx)
-    put(Sc, j, yy if first else at(Sc, j) + yy)
-
-
-def _collect_isotropic(coupling, first, j, Sa, Sb, Sc, xx, xy, yy):  # type: ignore[no-untyped-def]
-    put(Sa, j, xx + yy if first else at(Sa, j) + (xx + yy))
-
-
-def _collect_anisotropic(coupling, first, j, Sa, Sb, Sc, xx, xy, yy):  # type: ignore[no-untyped-def]
-    put(Sa, j, xx if first else at(Sa, j) + xx)
-    put(Sb, j, xy if first else at(Sb, j) + xy)
-    put(Sc, j, yy if first else at(Sc, j) + yy)
-
-
-def _entries_uncoupled(coupling, j, a, b, c):  # type: ignore[no-untyped-def]
-    return at(a, j), zero(at(a, j)), at(c, j)
-
-
-def _entries_isotropic(coupling, j, a, b, c):  # type: ignore[no-untyped-def]
-    return at(a, j), zero(at(a, j)), at(a, j)
-
-
-def _entries_anisotropic(coupling, j, a, b, c):  # type: ignore[no-untyped-def]
-    return at(a, j), at(b, j), at(c, j)
-
-
-collect = by_literal(_collect_uncoupled, _collect_isotropic, _collect_anisotropic)
-entries = by_literal(_entries_uncoupled, _entries_isotropic, _entries_anisotropic)
 
 
 @compiled()
@@ -59,15 +28,13 @@ def products(
     Sa: Any, Sb: Any, Sc: Any, Sr: Any,
 ) -> None:  # fmt: skip
     """Add w times the symmetric product of two fields' details to S; the part of gamma stands apart, in Sr."""
-    xx, yy, xy, dx, dy, dxy = w * at(k, 0), w * at(k, 1), w * at(k, 2), w * at(k, 3), w * at(k, 4), w * at(k, 5)
+    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), w * at(k, 4)
     for j in range(n):
         p, q, r = haar(x, t, b, j)
         p_, q_, r_ = haar(y, t, b, j)
-        rr = r * r_
-        collect(
-            coupling, first, j, Sa, Sb, Sc, fma(xx * p, p_, dx * rr), xy * fma(p, q_, q * p_), fma(yy * q, q_, dy * rr)
-        )
-        put(Sr, j, dxy * rr if first else at(Sr, j) + dxy * rr)
+        xx, xy, yy = bilinear(coupling, p, q, r, p_, q_, r_, Y, Z, d, dY)
+        collect(coupling, first, j, Sa, Sb, Sc, w, xx, xy, yy)
+        put(Sr, j, e * r * r_ if first else fma(e * r, r_, at(Sr, j)))
 
 
 @compiled()
@@ -120,7 +87,7 @@ linearise = by_literal(_linearise_uncoupled, _linearise_isotropic, _linearise_an
 
 @compiled()
 def flux_pair(
-    coupling: int, x: Any, y: Any, t: int, b: int, n: int, a: Any, b_: Any, c_: Any, Sa: Any, Sb: Any, Sc: Any,
+    coupling: int, x: Any, y: Any, t: int, b: int, n: int, A: Any, B: Any, C: Any, Sa: Any, Sb: Any, Sc: Any,
     k: Any, k_seen: Any, factor: float, weight: float, across: Any, down: Any, c: int, E: Any, F: Any,
     one_: Any, two_: Any,
 ) -> None:  # fmt: skip
@@ -128,18 +95,16 @@ def flux_pair(
 
     The products of both with the details of x are left in ``one_`` and ``two_``.
     """
-    kxx, kyy, kxy, mx, my, mxy = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4), at(k, 5)
-    jxx, jyy, jxy, dx, dy = at(k_seen, 0), at(k_seen, 1), half(weight) * at(k_seen, 2), at(k_seen, 3), at(k_seen, 4)
+    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
+    Y_, Z_, d_, dY_ = at(k_seen, 0), half(weight) * at(k_seen, 1), at(k_seen, 2), at(k_seen, 3)
     twice = weight + weight
     for j in range(n):
         p, q, r = haar(x, t, b, j)
         p_, q_, r_ = haar(y, t, b, j)
-        d11, d12, d22 = entries(coupling, j, a, b_, c_)
+        d11, d12, d22 = entries(coupling, j, A, B, C)
         s11, s12, s22 = entries(coupling, j, Sa, Sb, Sc)
-        m12, n12 = kxy * d12, jxy * s12
-        P1, Q1 = fma(kxx * d11, p_, m12 * q_), fma(kyy * d22, q_, m12 * p_)
-        R1 = (fma(mx, d11, my * d22) - mxy * abs(d12)) * r_
-        P2, Q2, R2 = fma(jxx * s11, p, n12 * q), fma(jyy * s22, q, n12 * p), fma(dx, s11, dy * s22) * r
+        P1, Q1, R1 = flow(coupling, d11, d12, d22, p_, q_, r_, Y, Z, d, dY, e)
+        P2, Q2, R2 = flow(coupling, s11, s12, s22, p, q, r, Y_, Z_, d_, dY_, zero(e))
         put(one_, j, fma(P1, p, fma(Q1, q, R1 * r)))
         put(two_, j, fma(P2, p, fma(Q2, q, R2 * r)))
         P, Q, R = fma(factor, P1, twice * P2), fma(factor, Q1, twice * Q2), fma(factor, R1, twice * R2)

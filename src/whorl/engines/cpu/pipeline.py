@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp
-from whorl.engines.cpu.cells import flux, step_row, structure
-from whorl.engines.cpu.tensors import tensor
+from whorl.engines.cpu.arithmetic import at, compiled, one, source_stamp
+from whorl.engines.cpu.rows import copy_row, flux, fused, load_row, mirror_ends, mix_row, step_row, structure, tensor
 
 __all__ = ["CHUNK", "pipeline"]
 
@@ -26,8 +25,8 @@ SLOTS = 4
 
 
 @cache
-def pipeline(coupling: int, kind: int) -> Callable[..., int]:
-    """The kernel for one coupling and one diffusivity.
+def pipeline(coupling: int, kind: int, alone: bool) -> Callable[..., int]:
+    """The kernel for one coupling and one diffusivity, for fields that are ``alone`` or coupled with others.
 
     It advances rows ``r0 <= y < r1`` of ``members`` coupled fields, ``first`` and following of the flat array ``u``, by
     ``len(taus)`` steps. Where ``mixes`` is not 1, the step is extrapolated from the iterate before, which is ``before``
@@ -46,7 +45,6 @@ def pipeline(coupling: int, kind: int) -> Callable[..., int]:
         across, down = np.zeros(steps * members * lane, u.dtype), np.zeros(steps * members * lane, u.dtype)
         Ja, Jb, Jc = np.empty(chunk + 1, u.dtype), np.empty(chunk + 1, u.dtype), np.empty(chunk + 1, u.dtype)
         E, F = np.empty(chunk + 1, u.dtype), np.empty(chunk + 1, u.dtype)
-        weight = at(k, 6)
         last = min(H, r1 + steps)
         for i in range(max(0, r0 - steps), last + steps):
             if i < last:
@@ -62,14 +60,18 @@ def pipeline(coupling: int, kind: int) -> Callable[..., int]:
                 above, below, done = base + max(y - 1, 0) % SLOTS, base + min(y, H - 1) % SLOTS, (y - 1) % SLOTS
                 for column in range(0, W, chunk):
                     n = min(chunk, W - column)
-                    for m in range(members):
-                        t, b = (above + SLOTS * m) * pitch + column, (below + SLOTS * m) * pitch + column
-                        structure(coupling, m == 0, rows, t, b, n + 1, weight, k, Ja, Jb, Jc)
-                    tensor(coupling, kind, n + 1, Ja, Jb, Jc, rate)
+                    if not alone:
+                        for m in range(members):
+                            t, b = (above + SLOTS * m) * pitch + column, (below + SLOTS * m) * pitch + column
+                            structure(coupling, m == 0, rows, t, b, n + 1, one(rate), k, Ja, Jb, Jc)
+                        tensor(coupling, kind, n + 1, Ja, Jb, Jc, rate)
                     for m in range(members):
                         t, b = (above + SLOTS * m) * pitch + column, (below + SLOTS * m) * pitch + column
                         c = (s * members + m) * lane + column // chunk * (chunk + 1)
-                        flux(coupling, rows, t, b, n + 1, Ja, Jb, Jc, k, across, down, c, E, F)
+                        if alone:
+                            fused(coupling, kind, rows, t, b, n + 1, k, rate, across, down, c, E, F)
+                        else:
+                            flux(coupling, rows, t, b, n + 1, Ja, Jb, Jc, k, across, down, c, E, F)
                         if y == top:
                             continue
                         place = ((first + m) * H + y - 1) * W + column
@@ -96,31 +98,3 @@ def pipeline(coupling: int, kind: int) -> Callable[..., int]:
         return stamp
 
     return kernel
-
-
-@compiled()
-def load_row(u: Any, source: int, rows: Any, target: int, W: int) -> None:
-    """Copy a row and mirror its ends."""
-    copy_row(u, source, rows, target + 1, W)
-    mirror_ends(rows, target, W)
-
-
-@compiled()
-def copy_row(u: Any, source: int, rows: Any, target: int, n: int) -> None:
-    """Copy n pixels."""
-    for j in range(n):
-        put(rows, target + j, at(u, source + j))
-
-
-@compiled()
-def mix_row(u: Any, source: int, rows: Any, target: int, n: int, mix: float) -> None:
-    """``mix`` times the target and ``1 - mix`` times the source, exact where both agree."""
-    for j in range(n):
-        put(rows, target + j, fma(mix, at(rows, target + j) - at(u, source + j), at(u, source + j)))
-
-
-@compiled()
-def mirror_ends(rows: Any, target: int, W: int) -> None:
-    """Set the pixel before the first and after the last."""
-    put(rows, target, at(rows, target + 1))
-    put(rows, target + W + 1, at(rows, target + W))

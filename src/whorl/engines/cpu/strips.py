@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp
-from whorl.engines.cpu.cells import divergence_row, flux, structure
 from whorl.engines.cpu.gaussian import smooth_columns, smooth_rows
-from whorl.engines.cpu.pipeline import mirror_ends
-from whorl.engines.cpu.tensors import tensor
+from whorl.engines.cpu.rows import divergence_row, flux, mirror_ends, structure, tensor
 
 __all__ = ["smooth_fields", "strip", "subtract_smoothed"]
 

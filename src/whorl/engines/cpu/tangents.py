@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, half, one, source_stamp, zero
-from whorl.engines.cpu.cells import divergence_row, haar, spread
-from whorl.engines.cpu.linearised import collect, entries, linearise
+from whorl.engines.cpu.cells import bilinear, collect, entries, flow, haar, measure, spread
+from whorl.engines.cpu.linearised import linearise
+from whorl.engines.cpu.rows import divergence_row
 from whorl.engines.cpu.strips import reach, smooth_fields, subtract_smoothed
 
 __all__ = ["tangents"]
@@ -89,37 +90,36 @@ def moving_structure(
 
     S counts its off-diagonal entry for both sides, as the derivative of the nonlinearity takes it.
     """
-    xx, yy, xy, dx, dy = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
+    Y, Z, d, dY = at(k, 0), at(k, 1), at(k, 2), at(k, 3)
     twice = w + w
     for j in range(n):
         p, q, r = haar(x, t, b, j)
         p_, q_, r_ = haar(y, t, b, j)
-        p1, q1, r1 = w * p, w * q, w * r
-        collect(coupling, first, j, Ja, Jb, Jc, fma(xx * p, p1, dx * r * r1), xy * p * q1, fma(yy * q, q1, dy * r * r1))
-        p2, q2, r2 = fma(twice, p_, dw * p), fma(twice, q_, dw * q), fma(twice, r_, dw * r)
-        both = xy * fma(p, q2, q * p2)
-        collect(coupling, first, j, Sa, Sb, Sc, fma(xx * p, p2, dx * r * r2), both, fma(yy * q, q2, dy * r * r2))
+        xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
+        collect(coupling, first, j, Ja, Jb, Jc, w, xx, xy, yy)
+        p_, q_, r_ = fma(twice, p_, dw * p), fma(twice, q_, dw * q), fma(twice, r_, dw * r)
+        xx, xy, yy = bilinear(coupling, p, q, r, p_, q_, r_, Y, Z, d, dY)
+        collect(coupling, first, j, Sa, Sb, Sc, one(w), xx, xy, yy)
 
 
 @compiled()
 def moving_flux(
-    coupling: int, x: Any, y: Any, t: int, b: int, n: int, a: Any, b_: Any, c_: Any, Sa: Any, Sb: Any, Sc: Any, k: Any,
+    coupling: int, x: Any, y: Any, t: int, b: int, n: int, A: Any, B: Any, C: Any, Sa: Any, Sb: Any, Sc: Any, k: Any,
     factor: float, d_factor: float, across: Any, down: Any, c: int, E: Any, F: Any,
 ) -> None:  # fmt: skip
     """Spread how the flux of x moves when x moves by y, the tensor by S and the factor by ``d_factor``."""
-    kxx, kyy, kxy, mx, my, mxy = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4), at(k, 5)
+    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
     for j in range(n):
         p, q, r = haar(x, t, b, j)
         p_, q_, r_ = haar(y, t, b, j)
-        d11, d12, d22 = entries(coupling, j, a, b_, c_)
+        d11, d12, d22 = entries(coupling, j, A, B, C)
         s11, s12, s22 = entries(coupling, j, Sa, Sb, Sc)
         s12 = half(s12) * s12
-        sign = one(d12) if d12 > zero(d12) else (-one(d12) if d12 < zero(d12) else zero(d12))
+        # |b| moves by the sign of b times b'.
+        bend = -e if d12 > zero(d12) else (e if d12 < zero(d12) else zero(d12))
         # What D acts on, and what its derivative acts on.
         p1, q1, r1 = fma(factor, p_, d_factor * p), fma(factor, q_, d_factor * q), fma(factor, r_, d_factor * r)
         p2, q2, r2 = factor * p, factor * q, factor * r
-        P = fma(kxx, fma(d11, p1, s11 * p2), kxy * fma(d12, q1, s12 * q2))
-        Q = fma(kyy, fma(d22, q1, s22 * q2), kxy * fma(d12, p1, s12 * p2))
-        detail = fma(mx, d11, my * d22) - mxy * abs(d12)
-        R = fma(detail, r1, (fma(mx, s11, my * s22) - mxy * sign * s12) * r2)
-        spread(P, Q, R, j, across, down, c, E, F)
+        P1, Q1, R1 = flow(coupling, d11, d12, d22, p1, q1, r1, Y, Z, d, dY, e)
+        P2, Q2, R2 = flow(coupling, s11, s12, s22, p2, q2, r2, Y, Z, d, dY, zero(e))
+        spread(P1 + P2, Q1 + Q2, fma(bend * s12, r2, R1 + R2), j, across, down, c, E, F)
