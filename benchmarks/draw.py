@@ -93,10 +93,29 @@ def _turn(cases: dict[str, Rows]) -> Any:
 
 
 def _schemes(cases: dict[str, Rows]) -> Any:
-    ours = {case: rows for case, rows in cases.items() if rows and "error" in rows[0]}
-    return _scatter(
-        ours, "best_s", "error", "seconds to t = 50 (log)", "error against fine steps", logarithmic=True, log_y=True
-    )
+    """One panel for each stopping time; a line joins the schemes of a model."""
+    import matplotlib.pyplot as plt
+
+    times = sorted({r["time"] for rows in cases.values() for r in rows if "error" in r})
+    figure, axes = plt.subplots(1, len(times), figsize=(4.6 * len(times), 3.8), layout="constrained", squeeze=False)
+    markers = {"explicit": "o", "fed": "s", "fsi": "^"}
+    for axis, time in zip(axes[0], times, strict=True):
+        for case, rows in cases.items():
+            rows = [r for r in rows if "error" in r and r["time"] == time]
+            if not rows:
+                continue
+            (line,) = axis.plot([r["best_s"] for r in rows], [r["error"] for r in rows], linewidth=1)
+            line.set_label(case.split(",")[0])
+            for r in rows:
+                marker = markers[r["method"].rsplit(" ", 1)[1]]
+                axis.plot(r["best_s"], r["error"], marker, color=line.get_color(), markersize=5)
+        axis.set(xscale="log", yscale="log", title=f"t = {time:g}", xlabel="seconds, 2 threads (log)")
+        axis.grid(alpha=0.3)
+    axes[0][0].set_ylabel("relative error against fine steps (log)")
+    for name, marker in markers.items():
+        axes[0][0].plot([], [], marker, color="black", label=name)
+    axes[0][0].legend(fontsize=7)
+    return figure
 
 
 def _merged(cases: dict[str, Rows]) -> dict[str, Rows]:
@@ -107,9 +126,7 @@ def _merged(cases: dict[str, Rows]) -> dict[str, Rows]:
     return merged
 
 
-def _scatter(
-    cases: dict[str, Rows], x: str, y: str, x_label: str, y_label: str, logarithmic: bool = False, log_y: bool = False
-) -> Any:
+def _scatter(cases: dict[str, Rows], x: str, y: str, x_label: str, y_label: str, logarithmic: bool = False) -> Any:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(
@@ -119,16 +136,15 @@ def _scatter(
         rows = [r for r in rows if x in r and y in r]
         for r in rows:
             axis.scatter(r[x], r[y], color=_colour(r), s=18, zorder=3)
-        _label(axis, [(r[x], r[y], r["method"].removeprefix("whorl-")) for r in rows], logarithmic, log_y)
+        _label(axis, [(r[x], r[y], r["method"].removeprefix("whorl-")) for r in rows], logarithmic)
         axis.set(xlabel=x_label, ylabel=y_label, title=case)
         axis.grid(alpha=0.3)
     return figure
 
 
-def _label(axis: Any, points: list[tuple[float, float, str]], logarithmic: bool, log_y: bool) -> None:
+def _label(axis: Any, points: list[tuple[float, float, str]], logarithmic: bool) -> None:
     """Names beside their points; the lower of two that would overlap is moved down."""
     axis.set_xscale("log" if logarithmic else "linear")
-    axis.set_yscale("log" if log_y else "linear")
     axis.margins(x=0.3, y=0.08)
     axis.figure.canvas.draw()
     taken: list[tuple[float, float, float]] = []
