@@ -1,5 +1,6 @@
 """Second-order training: exact derivatives, least squares in one step, never uphill."""
 
+import math
 from itertools import pairwise
 
 import pytest
@@ -67,6 +68,40 @@ def test_gradient_is_that_of_reverse_mode(network, pairs):
     (network(pairs.noisy) - pairs.clean).square().mean().backward()
     reverse = torch.cat([p.grad.flatten() for p in parameters.named.values()])
     assert torch.allclose(2 * found.gradient, reverse, rtol=1e-3, atol=1e-4 * float(reverse.abs().max()))
+
+
+@pytest.mark.parametrize("coupling", COUPLINGS)
+def test_only_the_magnitude_of_scale_weights_matters(coupling, pairs):
+    network = MultiscaleNetwork(NetworkSpec(coupling, steps=2, scales=3, own_structure=True))
+    parameters = Parameters(network)
+    theta = parameters.get()
+    assert int(parameters.unsigned.sum()) == 6
+    mirrored = torch.where(parameters.unsigned, -theta, theta)
+    assert torch.equal(parameters.output(mirrored, pairs.noisy), parameters.output(theta, pairs.noisy))
+    shrunk = parameters.moved(theta, torch.full_like(theta, -3.0))
+    assert torch.allclose(shrunk, torch.where(parameters.unsigned, math.exp(-3) * theta, theta - 3))
+
+
+def test_a_weight_without_use_shrinks_and_the_others_go_on():
+    """The second scale is pure noise to this task: its weight must go, and must not hold up the first."""
+    noisy = torch.randn(2, 1, 8, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+    class Weights(nn.Module):
+        by_magnitude = ("beta",)
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.beta = nn.Parameter(torch.ones(2, dtype=torch.float64))
+
+        def forward(self, u):
+            a, b = (self.beta**2).unbind()
+            return a * u + b * u.flip(-1)
+
+    network = Weights()
+    train(network, TensorPairs(noisy, 9 * noisy), TrainingConfig(optimiser="gauss-newton", epochs=12, tolerance=0.0))
+    beta = network.beta.detach()
+    assert float(beta[0]) == pytest.approx(3, rel=1e-3)
+    assert 0 < float(beta[1]) < float(beta[0]) / 10
 
 
 class Linear(nn.Module):

@@ -70,6 +70,9 @@ class ScaleStack(Operator):
     Exact adjoint in the weighted product; a proven norm bound from the sum of all symbols, at most 1 % above the norm.
     """
 
+    by_magnitude = ("beta",)
+    """Parameters whose sign changes nothing in :math:`K^* \\Phi(K u)`, as activations are odd."""
+
     def __init__(
         self,
         operator: Operator,

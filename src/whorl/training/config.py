@@ -19,7 +19,7 @@ class TrainingConfig:
     Parameters
     ----------
     optimiser : str
-        ``"adam"`` for networks of any size, ``"gauss-newton"`` (Levenberg–Marquardt) for a few dozen parameters.
+        ``"adam"`` for networks of any size, ``"gauss-newton"`` (with Levenberg's damping) for a few dozen parameters.
     epochs : int
         Passes over the data; for Gauss–Newton the largest number of iterations.
     batch : int

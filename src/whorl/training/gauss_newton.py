@@ -1,6 +1,13 @@
-r"""Second-order training for networks with few parameters: Gauss–Newton with Levenberg–Marquardt damping.
+r"""Second-order training for networks with few parameters: Gauss–Newton with Levenberg's damping.
 
-.. math:: (J^\top J + \mu \operatorname{diag} J^\top J)\, \delta = -J^\top r, \qquad \theta \leftarrow \theta + \delta .
+.. math:: (J^\top J + \mu\, m\, I)\, \delta = -J^\top r, \qquad \theta \leftarrow \theta + \delta,
+          \qquad m = \max_i\, (J^\top J)_{ii} .
+
+The coordinates matter more than anything else. Parameters are logarithms (step sizes, contrasts) or, where only the
+magnitude counts (weights of scales, which enter squared), moved as if they were: a weight can shrink to nothing, but
+neither overshoot zero nor stick there, where its derivative vanishes. In logarithms one unit means the same for all of
+them, so that all are damped alike. (Damping each by its own curvature, Marquardt's choice, lets parameters without
+influence run away, and with the bound on the length of a step nothing else moves any more.)
 """
 
 from collections.abc import Mapping
@@ -16,7 +23,8 @@ from whorl.training.pairs import Pairs
 
 __all__ = ["GaussNewtonMethod"]
 
-_LONGEST = 0.7  # no parameter (most are logarithms) changes by more than this at once: beyond, the model says little
+_LONGEST = 1.0  # no logarithm changes by more than this at once: beyond, the linear model says little
+_LEAST = 1e-5  # of the damping: parameters without influence stay where they are
 _TRIES = 8
 
 
@@ -48,19 +56,22 @@ class GaussNewtonMethod(Method):
         here = normal_equations(
             self.parameters, self.noisy, self.clean, self.config.derivatives, self.config.peak, self.team, self.at_once
         )
-        diagonal = here.matrix.diagonal().clamp(min=1e-12 * float(here.matrix.diagonal().max()))
+        units = self.parameters.units(theta).cpu()
+        matrix, gradient = units[:, None] * here.matrix * units, units * here.gradient
+        damper = max(float(matrix.diagonal().max()), 1e-30) * torch.eye(len(theta), dtype=torch.float64)
         for _ in range(_TRIES):
-            step = torch.linalg.solve(here.matrix + self.damping * torch.diag(diagonal), -here.gradient)
+            step = torch.linalg.solve(matrix + self.damping * damper, -gradient)
             step = step * min(1.0, _LONGEST / max(float(step.abs().max()), 1e-30))
-            there = self._measure(theta + step.to(theta))
+            moved = self.parameters.moved(theta, step.to(theta))
+            there = self._measure(moved)
             gain = here.loss - there.loss
-            promised = -float(step @ (2 * here.gradient + here.matrix @ step))
+            promised = -float(step @ (2 * gradient + matrix @ step))
             if gain > 0:  # false for NaN
                 ratio = gain / max(promised, 1e-300)
                 self.damping *= max(1 / 5, 1 - (2 * min(ratio, 1.5) - 1) ** 3)
-                self.damping.clamp_(1e-9, 1e9)
+                self.damping.clamp_(_LEAST, 1e9)
                 self.done.fill_(float(gain < self.config.tolerance * here.loss))
-                self.parameters.set(theta + step.to(theta))
+                self.parameters.set(moved)
                 return there
             self.damping *= 6
         self.done.fill_(1.0)

@@ -29,16 +29,29 @@ class NormalEquations:
 
 
 class Parameters:
-    """A network's trainable parameters as one float64 vector."""
+    """A network's trainable parameters as one float64 vector.
+
+    Where a module says so (``by_magnitude``), the sign of a parameter has no meaning; such a one is moved by factors.
+    """
 
     def __init__(self, network: nn.Module) -> None:
         self.network = network
         self.named = trainable(network)
         self.sizes = [p.numel() for p in self.named.values()]
+        unsigned = {id(m._parameters[key]) for m in network.modules() for key in getattr(m, "by_magnitude", ())}
+        self.unsigned = torch.cat([torch.full((p.numel(),), id(p) in unsigned) for p in self.named.values()])
 
     def get(self) -> Tensor:
         """The current values."""
         return torch.cat([p.detach().flatten().double() for p in self.named.values()])
+
+    def units(self, theta: Tensor) -> Tensor:
+        """How fast the parameters change along the coordinates of :meth:`moved`: by themselves, or by one."""
+        return torch.where(self.unsigned.to(theta.device), theta, 1.0)
+
+    def moved(self, theta: Tensor, step: Tensor) -> Tensor:
+        """``theta`` after a step in logarithms of magnitudes where only these matter, in plain values elsewhere."""
+        return torch.where(self.unsigned.to(theta.device), theta * step.exp(), theta + step)
 
     def set(self, theta: Tensor) -> None:
         """New values."""
