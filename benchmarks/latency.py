@@ -39,7 +39,7 @@ def _start() -> Rows:
         "whorl --help": [*whorl, "--help"],
         "whorl models": [*whorl, "models"],
     }
-    return [_clock(name, command) for name, command in commands.items()]
+    return [_clock(name, command, repeats=3) for name, command in commands.items()]
 
 
 def _first_use() -> Rows:
@@ -60,7 +60,7 @@ def _first_use() -> Rows:
             out = str(picture.with_name("out.png"))
             command = [sys.executable, "-m", "whorl", "filter", str(picture), out, *options]
             rows.append(_clock(f"whorl filter 512² {model}, fresh machine", command, environment, 1, warm=False))
-            rows.append(_clock(f"whorl filter 512² {model}, again", command, environment, 3, warm=False))
+            rows.append(_clock(f"whorl filter 512² {model}, again", command, environment, 2, warm=False))
         return rows
 
 
@@ -74,11 +74,14 @@ def _libraries() -> Rows:
     )
     here = {m.name for m in catalogue()}
     chosen = [name for name in names if name in here]
-    return [_clock(name, [sys.executable, "-W", "ignore", "-c", code.format(name=name)]) for name in chosen]
+    return [
+        _clock(name, [sys.executable, "-W", "ignore", "-c", code.format(name=name)], repeats=2, warm=name == chosen[0])
+        for name in chosen
+    ]
 
 
 def _clock(
-    name: str, command: list[str], environment: Mapping[str, str] | None = None, repeats: int = 5, warm: bool = True
+    name: str, command: list[str], environment: Mapping[str, str] | None = None, repeats: int = 3, warm: bool = True
 ) -> dict[str, object]:
     seconds = []
     for _ in range(repeats + warm):

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["copy_bandwidth", "describe", "slug", "versions"]
+__all__ = ["copy_bandwidth", "cores", "describe", "slug", "versions"]
 
 _DISTRIBUTIONS = (
     "whorl",

@@ -1,7 +1,8 @@
 """Peak memory of a filter, in pictures: how much more than the picture itself a call holds at its worst moment.
 
 Measured in a fresh process, from the kernel's own high-water mark of resident memory (reset just before the call where
-the kernel allows it, so that imports do not count): ``python -m benchmarks.memory METHOD SIZE CHANNELS``.
+the kernel allows it, so that imports do not count): ``python -m benchmarks.memory METHOD SIZE CHANNELS``. Two of them
+run at a time: nothing is clocked here.
 """
 
 import ctypes
@@ -10,15 +11,20 @@ import json
 import resource
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import cores
 from benchmarks.suite import Case, Rows, Suite
 
 __all__ = ["SUITE", "peak"]
+
+_TWINS = {1: ("itk-gradient-fixed", "whorl-gerig"), 3: ("whorl-perona-malik", "whorl-you-kaveh", "whorl-uncoupled")}
+"""By channels: another method's code, or its equation where there is one channel or each is filtered by itself."""
 
 
 def peak(method_name: str, size: int, channels: int) -> dict[str, Any]:
@@ -37,8 +43,11 @@ def _everyone(size: int, channels: int) -> Rows:
     from benchmarks.peers import catalogue
 
     fitting = [m for m in catalogue() if m.timed and m.takes(2 if channels == 1 else 3)]
+    fitting = [m for m in fitting if m.name not in _TWINS[channels]]
     facts = {"size": size, "channels": channels, "steps": 2}
-    return [{"method": m.name, "library": m.library, **facts, **peak(m.name, size, channels)} for m in fitting]
+    with ThreadPoolExecutor(min(2, cores())) as pool:
+        peaks = pool.map(lambda m: peak(m.name, size, channels), fitting)
+        return [{"method": m.name, "library": m.library, **facts, **p} for m, p in zip(fitting, peaks, strict=True)]
 
 
 def _measure(method_name: str, size: int, channels: int) -> dict[str, Any]:

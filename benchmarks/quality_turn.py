@@ -56,12 +56,28 @@ def sheet(x: Any, y: Any) -> Any:
 @cache
 def views(cutoff: float, seed: int) -> tuple[Image, Image, Image]:
     """The clean scene, the noisy scene, and the noisy scene turned."""
-    from whorl.data.synthetic import Waves, render
+    from whorl.data.synthetic import Turn, Waves, render
 
     noise = Waves(DEVIATION, seed, 4096, cutoff)
     upright = render(sheet, SIZE)
-    turned = render(sheet, SIZE, turn=_turn()) + render(noise, SIZE, turn=_turn())
-    return _array(upright), _array(upright + render(noise, SIZE)), _array(turned)
+    turned = render(sheet, SIZE, turn=_turn()) + sampled(noise, SIZE, _turn())
+    return _array(upright), _array(upright + sampled(noise, SIZE, Turn(1, 0))), _array(turned)
+
+
+def sampled(noise: Any, size: int, turn: Any) -> Any:
+    """The noise on the turned lattice, as ``render`` gives it: a wave there is a wave along y times a wave along x.
+
+    Summing thousands of waves is then one product of matrices, and takes a second instead of a minute.
+    """
+    import torch
+
+    k_x, k_y, phase = torch.tensor(noise.waves(), dtype=torch.float64).T
+    c, s = turn.cosine / turn.norm, turn.sine / turn.norm
+    at = torch.arange(size, dtype=torch.float64) - (size - 1) / 2
+    along_x = torch.exp(1j * torch.outer(k_x * c + k_y * s, at))
+    along_y = torch.exp(1j * (torch.outer(k_y * c - k_x * s, at) + phase[:, None]))
+    total = along_y.real.T @ along_x.real - along_y.imag.T @ along_x.imag
+    return (noise.deviation * (2 / noise.count) ** 0.5 * total)[None, None]
 
 
 def turn_error(run: Run, best: Optimum, cutoff: float, seed: int) -> tuple[float, float]:

@@ -121,7 +121,7 @@ def _training_memory() -> Rows:
 
 
 def _rows(name: str, axis: str, x: dict[Any, float], calls: dict[Any, Callable[[], object]]) -> Rows:
-    timings = interleave({str(k): c for k, c in calls.items()}, repeats=5, budget_s=15)
+    timings = interleave({str(k): c for k, c in calls.items()}, repeats=7, budget_s=5)
     exponent = growth_exponent([float(v) for v in x.values()], [timings[str(k)].best for k in x])
     return [
         {"method": name, "axis": axis, "x": value, **timings[str(key)].as_row(), "exponent": exponent}

@@ -12,7 +12,7 @@ __all__ = ["SUITE"]
 def cases() -> dict[str, Case]:
     ours = [m for m in catalogue() if m.library == "whorl"]
     return {
-        f"512² {kind}, 2 threads": partial(compare, ours, 512, channels, 2, repeats=4, budget_s=20)
+        f"512² {kind}, 2 threads": partial(compare, ours, 512, channels, 2, repeats=7)
         for kind, channels in (("grey", 1), ("colour", 3))
     }
 

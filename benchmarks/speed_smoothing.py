@@ -82,7 +82,7 @@ def _case(sigma: float, threads: int) -> Rows:
     image = np.array(mosaic(_SIZE))
     calls = {name: make(sigma) for name, (library, make) in SMOOTHERS.items() if find_spec(library)}
     use_threads(threads)
-    timings = interleave({name: (lambda c=call: c(image)) for name, call in calls.items()}, repeats=7, budget_s=5)
+    timings = interleave({name: (lambda c=call: c(image)) for name, call in calls.items()}, repeats=9, budget_s=2)
     use_threads(1)
     reference = calls["scipy"](image)
     return [

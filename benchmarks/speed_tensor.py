@@ -15,7 +15,7 @@ def cases() -> dict[str, Case]:
     grey = [m for m in catalogue() if m.model in _TENSOR and m.takes(2)]
     colour = [m for m in catalogue() if m.model in _TENSOR and m.takes(3)]
     return {
-        f"1024² {kind}, {threads} threads": partial(compare, methods, 1024, channels, threads, repeats=4, budget_s=25)
+        f"1024² {kind}, {threads} threads": partial(compare, methods, 1024, channels, threads)
         for kind, methods, channels in (("grey", grey, 1), ("colour", colour, 3))
         for threads in (2, 1)
     }

@@ -57,7 +57,7 @@ def _schemes(model: str, time: float) -> Rows:
     }
     use_threads(2)
     reference = diffuse(tau=step / 16)
-    timings = interleave(calls, repeats=5, budget_s=15)
+    timings = interleave(calls, repeats=9, budget_s=6)
     use_threads(1)
     return [
         {
@@ -83,7 +83,7 @@ def _peers(time: float) -> Rows:
     use_threads(2)
     counts = {m.name: ceil(time / m.tau) for m, _ in loaded}
     calls = {m.name: partial(run, image, 2.0, counts[m.name], time / counts[m.name]) for m, run in loaded}
-    timings = interleave(calls, repeats=2, budget_s=60)
+    timings = interleave(calls, repeats=4, budget_s=7)
     use_threads(1)
     return [
         {

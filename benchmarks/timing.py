@@ -1,9 +1,9 @@
 """Honest clocks: warm-up first, everyone interleaved, best, median and spread kept.
 
 Methods of one case take turns: round 1 runs each once, round 2 each once more, and so on, in an order that is turned by
-one place each round. A neighbour's load, a frequency drop or a full cache then hits all alike, and ratios survive what
-absolute times do not. The *best* time is the figure compared (it is the one with the least of others' work in it);
-median and spread tell how quiet the machine was.
+one place each round; who is slow takes fewer turns, at least two. A neighbour's load, a frequency drop or a full cache
+then hits all alike, and ratios survive what absolute times do not. The *best* time is the figure compared (it is the
+one with the least of others' work in it); median and spread tell how quiet the machine was.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,23 +31,24 @@ class Timing:
 
 
 def interleave(
-    calls: Mapping[str, Callable[[], object]], repeats: int = 5, budget_s: float = 20.0
+    calls: Mapping[str, Callable[[], object]], repeats: int = 5, budget_s: float = 20.0, warm: bool = False
 ) -> dict[str, Timing]:
-    """Time every call ``repeats`` times in turns, after one unmeasured call each.
+    """Time every call ``repeats`` times in turns, after one unmeasured call each (unless they are ``warm`` already).
 
-    A round that would carry the case beyond ``budget_s`` is not begun (at least two rounds are).
+    Every call has an equal share of ``budget_s``; one that would exceed it takes no further turn once it has had two.
     """
-    for call in calls.values():
-        call()
+    if not warm:
+        for call in calls.values():
+            call()
+    share = budget_s / len(calls)
     wall: dict[str, list[float]] = {name: [] for name in calls}
     cpu: dict[str, list[float]] = {name: [] for name in calls}
     names = list(calls)
-    begun = perf_counter()
     for turn in range(repeats):
-        if turn >= 2 and (perf_counter() - begun) * (turn + 1) / turn > budget_s:
-            break
         shift = turn % len(names)
         for name in names[shift:] + names[:shift]:
+            if turn >= 2 and sum(wall[name]) + min(wall[name]) > share:
+                continue
             cpu_before, before = process_time(), perf_counter()
             calls[name]()
             wall[name].append(perf_counter() - before)

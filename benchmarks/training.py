@@ -1,13 +1,19 @@
 """A training epoch of the paper's experiment: 100 pictures of 256², ten steps, eight scales, forwards and backwards.
 
 ``training`` times an epoch of each model (the paper: 50 s on a GTX 1060). ``training_long`` asks what second order
-saves: the loss over the full set that 250 Adam epochs reach, and the wall time Gauss–Newton needs to get there, counted
-in Adam epochs of the same engine. The long runs keep checkpoints under ``build`` and go on from them.
+saves: the loss over the full set that 250 Adam epochs reach, and the wall time Gauss–Newton needs to get there from the
+same starting values, counted in Adam epochs of the same engine. The goal needs no hour of Adam: the shipped model cards
+hold the parameters after 250 epochs of exactly this protocol and data, and their loss is computed here. Its other case
+is the command that trains and evaluates the paper's five networks, from start to table.
 """
 
+import subprocess
+import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any
 
 from benchmarks.suite import Case, Rows, Suite
@@ -16,8 +22,10 @@ from benchmarks.threads import use_threads
 __all__ = ["LONG", "SUITE"]
 
 PAPER_S = 50.0
+_ROOT = Path(__file__).parents[1]
 _NETWORKS = ("uncoupled-0.41", "isotropic-0.41", "anisotropic-0.41")
-_KEPT = Path(__file__).parents[1] / "build" / "bench-training"
+_REPRODUCE = ("reproduce", "--train", "--protocol", "gauss-newton", "--threads", "2", "--quiet")
+_EPOCHS = 250
 
 
 def cases() -> dict[str, Case]:
@@ -25,7 +33,8 @@ def cases() -> dict[str, Case]:
 
 
 def long_cases() -> dict[str, Case]:
-    return {f"Gauss–Newton, {name}": partial(_newton, name) for name in _NETWORKS[1:]}
+    races: dict[str, Case] = {f"Gauss–Newton, {name}": partial(_newton, name) for name in _NETWORKS[1:]}
+    return {**races, "five networks, Gauss–Newton": _five_networks}
 
 
 def _recipe(name: str, **changes: Any) -> Any:
@@ -56,18 +65,46 @@ def _epoch(name: str) -> Rows:
 
 def _newton(name: str) -> Rows:
     use_threads(2)
-    adam = _recipe(name)
+    adam = _recipe(name, epochs=2)
     pairs = adam.pairs()
-    _KEPT.mkdir(parents=True, exist_ok=True)
-    network, slow = adam.train(pairs=pairs, checkpoint=_KEPT / f"{name}-adam.safetensors")
-    goal = _full_loss(network, pairs)
-    epoch = min(e.seconds for e in slow.epochs)
+    goal = _full_loss(_after_adam(name), pairs)
+    _, history = adam.train(pairs=pairs)
+    epoch = min(e.seconds for e in history.epochs)
     loss, spent, iterations = _race(name, pairs, goal)
     use_threads(1)
+    how = f"loss of the shipped card's seed 0, trained by this protocol; time {_EPOCHS} times the best of 2 epochs here"
+    reached = f"{iterations} iterations" if loss <= goal else f"goal not reached in {iterations} iterations"
     return [
-        {"method": "Adam, 250 epochs", "loss": goal, "best_s": sum(e.seconds for e in slow.epochs), "epochs": 250.0},
-        {"method": "Gauss–Newton", "loss": loss, "best_s": spent, "iterations": iterations, "epochs": spent / epoch},
-    ]
+        {"method": f"Adam, {_EPOCHS} epochs", "loss": goal, "best_s": _EPOCHS * epoch, "epochs": float(_EPOCHS),
+         "note": how},
+        {"method": "Gauss–Newton", "loss": loss, "best_s": spent, "iterations": iterations,
+         "epochs": spent / epoch if loss <= goal else None, "note": reached},
+    ]  # fmt: skip
+
+
+def _after_adam(name: str) -> Any:
+    """The network after 250 Adam epochs with seed 0, from its model card; refused if the card was trained otherwise."""
+    from whorl.networks.cards import load_card
+
+    card, recipe = load_card(name), _recipe(name)
+    wanted = {"optimiser": "adam", "epochs": _EPOCHS, "batch": 10, "rate": recipe.training.rate, "schedule": "constant"}
+    data = recipe.identity()["data"]
+    for key, value in wanted.items():
+        if card.training[key] != value:
+            raise ValueError(f"card {name}: trained with {key} = {card.training[key]!r}, the race needs {value!r}.")
+    for key, value in data.items():
+        if key != "seed" and card.data[key] != value:
+            raise ValueError(f"card {name}: trained on {key} = {card.data[key]!r}, the race needs {value!r}.")
+    return card.build(recipe.training.seed)
+
+
+def _five_networks() -> Rows:
+    """``whorl reproduce --train`` as a user runs it, in a fresh process."""
+    with TemporaryDirectory() as folder:
+        begun = perf_counter()
+        subprocess.run([sys.executable, "-m", "whorl", *_REPRODUCE, "--out", folder], check=True, cwd=_ROOT)
+        seconds = perf_counter() - begun
+    return [{"method": " ".join(("whorl", *_REPRODUCE)), "threads": 2, "best_s": seconds, "repeats": 1}]
 
 
 def _race(name: str, pairs: Any, goal: float) -> tuple[float, float, int]:

@@ -56,8 +56,10 @@ def contestants(colour: bool) -> list[Method]:
 
 
 def slow(method: Method) -> bool:
-    """Models that run in plain PyTorch only: minutes where the others take seconds."""
-    return method.library == "whorl" and method.model in ("you-kaveh", "lysaker", "weickert-integration")
+    """Models in plain PyTorch, and hundreds of multiscale steps: minutes where the others take seconds."""
+    plain = method.model in ("you-kaveh", "lysaker", "weickert-integration")
+    long = method.model.startswith("multiscale") and "charbonnier" in method.name
+    return method.library == "whorl" and (plain or long)
 
 
 def tuned(picture: str, method: Method, image: Image, score: Score, *, again: bool = False) -> Optimum:

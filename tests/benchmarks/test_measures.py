@@ -9,6 +9,7 @@ from benchmarks.search import Optimum
 from benchmarks.spacing import SPACED, spacing_error
 
 from benchmarks import behaviour, quality_turn
+from whorl.data.synthetic import Turn, Waves, render
 
 ONE = Optimum(0.0, 10.0, 1, 0.2)
 
@@ -78,3 +79,10 @@ def test_the_turn_itself_adds_no_error() -> None:
 def test_smoothing_along_one_axis_is_caught() -> None:
     difference, change = quality_turn.turn_error(lambda u, *_: (u + np.roll(u, 1, 1)) / 2, ONE, 0.4, 0)
     assert (difference / change) ** 0.5 > 0.5
+
+
+@pytest.mark.parametrize("turn", [Turn(1, 0), Turn(3, 4, 5)], ids=["upright", "turned"])
+def test_the_noise_is_the_rendered_one(turn: Turn) -> None:
+    """The matrix product is the sum of waves: 64 terms of size 5 and phases up to 2 pi 0.4 40, in float64."""
+    noise = Waves(30.0, seed=1, count=64, cutoff=0.4)
+    np.testing.assert_allclose(quality_turn.sampled(noise, 33, turn), render(noise, 33, turn=turn), atol=1e-10)

@@ -230,14 +230,18 @@ class Waves:
     count: int = 256
     cutoff: float = 0.4
 
-    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
+    def waves(self) -> list[tuple[float, float, float]]:
+        r"""Wave vector :math:`(k_x, k_y)` in radians per pixel and phase of each wave."""
         rng = torch.Generator().manual_seed(self.seed)
         draws = torch.rand(self.count, 3, generator=rng, dtype=torch.float64)
+        polar = [(2 * pi * self.cutoff * sqrt(a), 2 * pi * b, 2 * pi * c) for a, b, c in draws.tolist()]
+        return [(k * cos(phi), k * sin(phi), phase) for k, phi, phase in polar]
+
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
+        """Grey values at the points ``(x, y)``."""
         total = torch.zeros_like(x + y)
-        for a, b, c in draws.tolist():
-            k, phi = 2 * pi * self.cutoff * sqrt(a), 2 * pi * b
-            total = total + torch.cos(k * cos(phi) * x + (k * sin(phi) * y + 2 * pi * c))
+        for k_x, k_y, phase in self.waves():
+            total = total + torch.cos(k_x * x + (k_y * y + phase))
         return self.deviation * sqrt(2 / self.count) * total
 
 
