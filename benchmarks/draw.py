@@ -59,6 +59,7 @@ def _speed(grey: dict[str, Rows], colour: dict[str, Rows], tensor: dict[str, Row
         axis.axvline(copy, color=COPY, linestyle="--", linewidth=1, label="plain copy")
         axis.set(xscale="log", title=title)
         axis.margins(x=0.15)
+    axes[-1].xaxis.set_major_formatter("{x:g}")
     axes[0].legend(loc="upper right", fontsize=8)
     axes[-1].set_xlabel("milliseconds per megapixel and explicit step, 1024², 2 threads (log)")
     return figure
@@ -93,29 +94,49 @@ def _turn(cases: dict[str, Rows]) -> Any:
 
 
 def _schemes(cases: dict[str, Rows]) -> Any:
-    """One panel for each stopping time; a line joins the schemes of a model."""
+    """One panel for each stopping time; dotted, what a scheme must stay below and left of to be worth it."""
     import matplotlib.pyplot as plt
 
-    times = sorted({r["time"] for rows in cases.values() for r in rows if "error" in r})
-    figure, axes = plt.subplots(1, len(times), figsize=(4.6 * len(times), 3.8), layout="constrained", squeeze=False)
-    markers = {"explicit": "o", "fed": "s", "fsi": "^"}
+    cases = {case: [r for r in rows if "error" in r] for case, rows in cases.items()}
+    cases = {case: rows for case, rows in cases.items() if rows}
+    times = sorted({rows[0]["time"] for rows in cases.values()})
+    colours = {model: f"C{i}" for i, model in enumerate(dict.fromkeys(case.split(",")[0] for case in cases))}
+    schemes = dict.fromkeys(_scheme(r) for rows in cases.values() for r in rows)
+    markers = dict(zip(schemes, "os^Dv*PX", strict=False))
+    figure, axes = plt.subplots(1, len(times), figsize=(4.6 * len(times), 4.2), layout="constrained", squeeze=False)
     for axis, time in zip(axes[0], times, strict=True):
         for case, rows in cases.items():
-            rows = [r for r in rows if "error" in r and r["time"] == time]
-            if not rows:
+            if rows[0]["time"] != time:
                 continue
-            (line,) = axis.plot([r["best_s"] for r in rows], [r["error"] for r in rows], linewidth=1)
-            line.set_label(case.split(",")[0])
+            colour = colours[case.split(",")[0]]
             for r in rows:
-                marker = markers[r["method"].rsplit(" ", 1)[1]]
-                axis.plot(r["best_s"], r["error"], marker, color=line.get_color(), markersize=5)
+                axis.plot(r["best_s"], r["error"], markers[_scheme(r)], color=colour, markersize=6)
+            explicit = next(r for r in rows if _scheme(r) == "explicit")
+            span, twice = [explicit["best_s"] / 5, explicit["best_s"]], 2 * explicit["error"]
+            axis.plot(span, [twice, twice], ":", color=colour, linewidth=1)
+            axis.plot(span[0], twice, "|", color=colour, markersize=8)
         axis.set(xscale="log", yscale="log", title=f"t = {time:g}", xlabel="seconds, 2 threads (log)")
+        _plain_ticks(axis.xaxis)
+        _plain_ticks(axis.yaxis)
         axis.grid(alpha=0.3)
     axes[0][0].set_ylabel("relative error against fine steps (log)")
-    for name, marker in markers.items():
-        axes[0][0].plot([], [], marker, color="black", label=name)
-    axes[0][0].legend(fontsize=7)
+    handles = [plt.Line2D([], [], color=colour, linewidth=4, label=model) for model, colour in colours.items()]
+    handles += [plt.Line2D([], [], color="black", marker=m, linestyle="", label=name) for name, m in markers.items()]
+    figure.legend(handles=handles, fontsize=7, loc="outside lower center", ncols=len(handles))
     return figure
+
+
+def _scheme(row: dict[str, Any]) -> str:
+    return str(row["method"].rsplit(" ", 1)[1])
+
+
+def _plain_ticks(axis: Any) -> None:
+    """1, 2, 5 of each decade, written as numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _merged(cases: dict[str, Rows]) -> dict[str, Rows]:
@@ -130,34 +151,64 @@ def _scatter(cases: dict[str, Rows], x: str, y: str, x_label: str, y_label: str,
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(
-        1, len(cases), figsize=(max(5.5, 4.6 * len(cases)), 4.6), layout="constrained", squeeze=False
+        1, len(cases), figsize=(max(7.5, 5.6 * len(cases)), 5.6), layout="constrained", squeeze=False
     )
     for axis, (case, rows) in zip(axes[0], cases.items(), strict=True):
-        rows = [r for r in rows if x in r and y in r]
+        rows = [r for r in rows if r.get(x) is not None and r.get(y) is not None]
         for r in rows:
             axis.scatter(r[x], r[y], color=_colour(r), s=18, zorder=3)
-        _label(axis, [(r[x], r[y], r["method"].removeprefix("whorl-")) for r in rows], logarithmic)
-        axis.set(xlabel=x_label, ylabel=y_label, title=case)
+        axis.set(xlabel=x_label, ylabel=y_label if axis is axes[0][0] else "", title=case)
         axis.grid(alpha=0.3)
+        if logarithmic:
+            axis.set_xscale("log")
+            axis.margins(x=0.2, y=0.06)
+            _plain_ticks(axis.xaxis)
+        else:
+            axis.set_xlim(0, 1.3 * max(r[x] for r in rows))
+    figure.canvas.draw()  # places are known only now
+    for axis, (_, rows) in zip(axes[0], cases.items(), strict=True):
+        _label(axis, [(r[x], r[y], _short(r["method"])) for r in rows if r.get(x) is not None and y in r])
     return figure
 
 
-def _label(axis: Any, points: list[tuple[float, float, str]], logarithmic: bool) -> None:
-    """Names beside their points; the lower of two that would overlap is moved down."""
-    axis.set_xscale("log" if logarithmic else "linear")
-    axis.margins(x=0.3, y=0.08)
-    axis.figure.canvas.draw()
-    taken: list[tuple[float, float, float]] = []
-    for x, y, name in sorted(points, key=lambda p: -p[1]):
-        at_x, at_y = axis.transData.transform((x, y))
-        width = 3.6 * len(name)
-        place = at_y
-        for left, right, other in taken:
-            if at_x < right and at_x + width > left and place > other - 9:
-                place = other - 9
-        taken.append((at_x, at_x + width, place))
-        shift = (place - at_y) * 72 / axis.figure.dpi
-        axis.annotate(name, (x, y), (4, shift - 2), textcoords="offset points", fontsize=6)
+def _short(method: str) -> str:
+    """``eed weickert, sigma 0.7`` for ``whorl-eed sigma=0.7 diffusivity=weickert``."""
+    name, *options = method.removeprefix("whorl-").split(" ")
+    chosen = [o.removeprefix("diffusivity=") for o in options if o.startswith("diffusivity=")]
+    widths = [o.replace("sigma=", ", σ ") for o in options if o.startswith("sigma=")]
+    return " ".join([name, *chosen]) + "".join(widths)
+
+
+def _label(axis: Any, points: list[tuple[float, float, str]]) -> None:
+    """Names beside their points, methods at one place on one label; each goes where it covers nothing yet."""
+    places: dict[tuple[float, float], list[str]] = {}
+    for x, y, name in points:
+        at = axis.transData.transform((x, y))
+        near = next((p for p in places if abs(p[0] - at[0]) < 2 and abs(p[1] - at[1]) < 2), (at[0], at[1]))
+        places.setdefault(near, []).append(name)
+    scale = axis.figure.dpi / 72
+    dots = [(x - 4 * scale, y - 4 * scale, x + 4 * scale, y + 4 * scale) for x, y in places]
+    taken: list[tuple[float, float, float, float]] = list(dots)
+    frame = axis.get_window_extent()
+    for (x, y), names in sorted(places.items(), key=lambda item: -item[0][1]):
+        text = ", ".join(names)
+        width, height = 3.9 * scale * len(text), 8 * scale
+        rises = [sign * k * height for k in range(8) for sign in (1, -1)][1:]
+        for rise, left in ((rise, left) for rise in rises for left in (False, True)):
+            at_x = x - 6 * scale - width if left else x + 6 * scale
+            box = (at_x, y + rise - height / 2, at_x + width, y + rise + height / 2)
+            if box[0] > frame.x0 and box[2] < frame.x1 and not any(_overlap(box, other) for other in taken):
+                break
+        taken.append(box)
+        arrow = {"arrowstyle": "-", "linewidth": 0.4, "color": "#777777"} if rise else None
+        axis.annotate(
+            text, axis.transData.inverted().transform((x, y)), (-6 if left else 6, rise / scale),
+            textcoords="offset points", fontsize=6.5, ha="right" if left else "left", va="center", arrowprops=arrow,
+        )  # fmt: skip
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _colour(row: dict[str, Any]) -> str:

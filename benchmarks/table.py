@@ -21,6 +21,7 @@ _SHOWN: dict[str, tuple[str, str]] = {
     "turn_error_0.25": ("at 0.25", "{:.4f}"),
     "turn_error_0.5": ("at 0.5", "{:.4f}"),
     "contrast": ("contrast", "{:.3g}"),
+    "at_edge": ("range", "{}"),
     "time": ("time", "{:.3g}"),
     "error": ("error", "{:.2e}"),
     "gap": ("gap", "{:.1e}"),
@@ -84,7 +85,7 @@ def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def columns(rows: list[dict[str, Any]]) -> list[str]:
-    return [key for key in _SHOWN if any(row.get(key) not in (None, "") for row in rows)]
+    return [key for key in _SHOWN if any(_cell(row.get(key), "{}") != "-" for row in rows)]
 
 
 def _ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -114,6 +115,8 @@ def _body(rows: list[dict[str, Any]], keys: list[str]) -> list[list[str]]:
 
 
 def _cell(value: Any, form: str) -> str:
-    if value is None or value == "":
+    if value is None or value is False or value == "":
         return "-"
+    if value is True:  # the only flag: the search ended at an end of its range
+        return "at its end"
     return form.format(value)

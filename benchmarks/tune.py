@@ -25,7 +25,7 @@ _TWINS = ("itk-gradient-fixed", "numpy-loop-tuned", "torch-loop")  # the equatio
 _SOFT = (0.3, 40.0)  # Charbonnier's contrast lies below the noise
 
 
-def contestants(colour: bool) -> list[Method]:
+def contestants(colour: bool, installed: bool = True) -> list[Method]:
     """Everyone with a contrast to tune; whorl's models with the diffusivities and widths worth trying."""
     ours = [
         variant("perona-malik"),
@@ -51,8 +51,8 @@ def contestants(colour: bool) -> list[Method]:
     ]
     if colour:  # on one channel the coupled model is Perona–Malik
         ours += [variant("gerig"), variant("gerig", diffusivity="charbonnier", contrast_range=_SOFT)]
-    peers = [m for m in catalogue() if m.library != "whorl" and m.contrast != "none" and m.name not in _TWINS]
-    return [m for m in (*ours, *peers) if m.takes(3 if colour else 2)]
+    peers = [m for m in catalogue(installed) if m.library != "whorl" and m.contrast != "none"]
+    return [m for m in (*ours, *peers) if m.takes(3 if colour else 2) and m.name not in _TWINS]
 
 
 def slow(method: Method) -> bool:

@@ -1,5 +1,6 @@
 """The search finds a known optimum; ratios, targets and growth are the arithmetic they claim."""
 
+import json
 from math import log
 
 import numpy as np
@@ -9,7 +10,8 @@ from benchmarks.scaling import growth_exponent
 from benchmarks.search import best_setting
 from benchmarks.speed_time import relative_error
 from benchmarks.table import as_rst, render, with_ratios
-from benchmarks.targets import TARGETS, verdicts
+from benchmarks.targets import TARGETS, report, verdicts
+from benchmarks.tune import SETTINGS, contestants, slow
 
 
 def made_up(chains: bool = True) -> Method:
@@ -71,3 +73,32 @@ def test_a_target_reads_its_figure_off_the_rows() -> None:
 def test_every_target_is_read_off_committed_results() -> None:
     missing = [target.text for _, target, value in verdicts() if value is None]
     assert missing == []
+
+
+def test_the_report_groups_targets_and_counts_misses() -> None:
+    fast, slow = (next(t for t in TARGETS if t.suite == suite) for suite in ("speed_grey", "latency"))
+    text = report([("m", fast, 6.0), ("m", slow, 9.0), ("m", slow, None)])
+    assert text.index("One explicit step") < text.index(fast.text) < text.index("Waiting") < text.index(slow.text)
+    assert "1 met, 1 MISSED, 1 not measured" in text
+    assert len({line.index("=") for line in text.splitlines() if "=" in line}) == 1  # one column for all signs
+
+
+def test_gauss_newton_that_never_reaches_the_goal_misses() -> None:
+    target = next(t for t in TARGETS if "loss of 250 Adam epochs" in t.text)
+    rows = [{"method": "Gauss–Newton", "epochs": epochs} for epochs in (3.0, None)]
+    assert not target.met(target.measure({"a": rows}))
+    assert target.met(target.measure({"a": rows[:1]}))
+
+
+def test_a_setting_at_the_end_of_its_range_is_marked() -> None:
+    rows = [{"method": "a", "psnr": 1.0, "at_edge": True}, {"method": "b", "psnr": 0.0, "at_edge": False}]
+    assert "at its end" in as_rst(rows, "")
+    assert "range" not in as_rst(rows[1:], "")
+
+
+def test_every_method_of_a_quality_suite_is_tuned() -> None:
+    """So that a run of the benchmarks measures and does not search; peers that are not installed here count too."""
+    kept = json.loads(SETTINGS.read_text())
+    for picture, colour in (("camera", False), ("astronaut", True), ("sheet", False)):
+        missing = [m.name for m in contestants(colour, installed=False) if not slow(m) and m.name not in kept[picture]]
+        assert missing == [], picture
