@@ -23,8 +23,12 @@ from benchmarks.suite import Case, Rows, Suite
 
 __all__ = ["SUITE", "peak"]
 
-_TWINS = {1: ("itk-gradient-fixed", "whorl-gerig"), 3: ("whorl-perona-malik", "whorl-you-kaveh", "whorl-uncoupled")}
-"""By channels: another method's code, or its equation where there is one channel or each is filtered by itself."""
+# By channels: the code or equation of another method, for which one figure is enough.
+_TWINS = {
+    1: ("itk-gradient-fixed", "itk-curvature", "simpleitk-curvature", "whorl-gerig", "whorl-lysaker"),
+    3: ("whorl-perona-malik", "whorl-uncoupled", "whorl-you-kaveh", "whorl-lysaker", "whorl-weickert-integration",
+        "whorl-multiscale-isotropic"),
+}  # fmt: skip
 
 
 def peak(method_name: str, size: int, channels: int) -> dict[str, Any]:

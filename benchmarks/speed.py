@@ -25,7 +25,7 @@ _CALL_S = 0.4  # aimed at for one call
 
 
 def compare(
-    methods: Sequence[Method], size: int, channels: int, threads: int, repeats: int = 9, budget_s: float = 10.0
+    methods: Sequence[Method], size: int, channels: int, threads: int, repeats: int = 15, budget_s: float = 10.0
 ) -> list[dict[str, Any]]:
     """Rows with ``ms_per_mpix_step`` for every method and for the copy."""
     image = mosaic(size, channels)

@@ -10,6 +10,7 @@ is the command that trains and evaluates the paper's five networks, from start t
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,12 +38,12 @@ def long_cases() -> dict[str, Case]:
     return {**races, "five networks, Gauss–Newton": _five_networks}
 
 
-def _recipe(name: str, **changes: Any) -> Any:
+def _recipe(name: str, protocol: str = "paper", **changes: Any) -> Any:
     from whorl.networks.recipe import Recipe
     from whorl.networks.spec import named
-    from whorl.training import TrainingConfig
+    from whorl.training import PROTOCOLS
 
-    return Recipe(named(name), training=TrainingConfig(**changes))
+    return Recipe(named(name), training=replace(PROTOCOLS[protocol], **changes))
 
 
 def _epoch(name: str) -> Rows:
@@ -113,7 +114,7 @@ def _race(name: str, pairs: Any, goal: float) -> tuple[float, float, int]:
     from whorl.training import train
     from whorl.training.progress import Progress
 
-    recipe = _recipe(name, optimiser="gauss-newton", epochs=40, tolerance=0.0)
+    recipe = _recipe(name, "gauss-newton", tolerance=0.0)
     network = build_network(recipe.network)
     losses: list[float] = []
     seconds: list[float] = []
