@@ -1,7 +1,7 @@
 """Best PSNR beside speed: two photographs with Gaussian noise of standard deviation 30, every method at its optimum."""
 
+from collections.abc import Callable
 from functools import partial
-from time import perf_counter
 
 from benchmarks.peers import Image
 from benchmarks.pictures import clean, noisy, psnr
@@ -43,14 +43,21 @@ def _case(name: str, only_slow: bool) -> Rows:
         run = method.load()
         use_threads(2)
         call = partial(run, image, best.contrast, best.steps, best.tau)
-        begun = perf_counter()
-        value = score(call())  # also the warm-up
-        repeats = 3 if perf_counter() - begun < _LONG_S else 1
-        timing = interleave({"": call}, repeats, budget_s=3, warm=True)[""]
+        results: list[Image] = []
+        keep = partial(_keep, call, results)
+        run(image, best.contrast, min(best.steps, 4), best.tau)  # warm-up: a few steps compile what there is to compile
+        timing = interleave({"": keep}, repeats=1, warm=True)[""]
+        if timing.best < _LONG_S:
+            timing = interleave({"": keep}, repeats=3, budget_s=3, warm=True)[""]
         use_threads(1)
+        value = score(results[-1])
         facts = {"method": method.name, "library": method.library, "version": method.version(), "threads": 2}
         rows.append({**facts, **best.as_row(), "psnr": value, **timing.as_row()})
     return rows
+
+
+def _keep(call: Callable[[], Image], results: list[Image]) -> None:
+    results[:] = [call()]
 
 
 SUITE = Suite("quality_denoise", "Best PSNR over contrast and stopping time, noise 30, in dB", cases, slow_cases)
