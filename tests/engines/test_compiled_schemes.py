@@ -69,6 +69,19 @@ def test_pieces_of_a_long_cycle_give_the_bits_of_the_whole(rng):
     assert torch.equal(part[..., :30, :], whole[..., :30, :])
 
 
+@pytest.mark.parametrize("name", ["perona-malik", "gerig", "eed"])
+def test_cycles_in_one_pass_give_the_bits_of_cycles_one_by_one(name, rng):
+    """Someone who watches the progress gets cycle by cycle what nobody watching gets in one go."""
+    model, u = catalogue.MODELS[name], catalogue.noise(rng, 1, 2, 21, 17, dtype=torch.float32)
+    seen = []
+    with torch.no_grad():
+        once = model(u, 30.0, scheme="fsi", engine="numba")
+        watched = model(u, 30.0, scheme="fsi", engine="numba", progress=lambda done, total: seen.append((done, total)))
+    assert torch.equal(once, watched)
+    assert len(seen) > 4
+    assert seen[-1][0] == seen[-1][1]
+
+
 @pytest.mark.parametrize("name", ["perona-malik", "weickert-brox", "eed", "multiscale-anisotropic"])
 def test_fast_explicit_diffusion_never_raises_the_l2_norm(name, rng):
     model, u = catalogue.MODELS[name], catalogue.noise(rng, 1, 2, 12, 13)

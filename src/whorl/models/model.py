@@ -17,9 +17,9 @@ from whorl.schemes import (
     check_step,
     equal_cycles,
     equal_steps,
-    extrapolation,
     fed_steps,
     fsi_cycle,
+    fsi_steps,
     growing_cycles,
     l2_limit,
     max_min_limit,
@@ -203,24 +203,28 @@ class Model(nn.Module):
         done, total = 0, sum(plan.lengths)
         u = u.clone()
         learning = self._learns(u)
-        for length in plan.lengths:
+        # Compiled engines take cycles of FSI in one pass over the image; a tensor that stays ends the pass of FED.
+        stride = max(1, len(plan.lengths)) if scheme == "fsi" and progress is None else 1
+        for first in range(0, len(plan.lengths), stride):
+            some = plan.lengths[first : first + stride]
             if scheme == "fsi":
-                u = self._semi_iterate(u, length, plan.tau, engine, learning)
+                u = self._semi_iterate(u, some, plan.tau, engine, learning)
             else:
-                u = self._freeze(u, fed_steps(length, plan.tau), engine, learning)
-            done += length
+                u = self._freeze(u, fed_steps(some[0], plan.tau), engine, learning)
+            done += sum(some)
             if progress is not None:
                 progress(done, total)
         return u
 
-    def _semi_iterate(self, u: Image, length: int, tau: float, engine: str, learning: bool) -> Image:
+    def _semi_iterate(self, u: Image, lengths: tuple[int, ...], tau: float, engine: str, learning: bool) -> Image:
         if not learning and self.fidelity is None:
-            # Extrapolating the first step from itself makes it shorter.
-            taus, mixes = [tau * extrapolation(0)] + [tau] * (length - 1), [1.0, *map(extrapolation, range(1, length))]
+            taus, mixes = fsi_steps(lengths, tau)
             done = engines.advance(self.operator, self.activation, self.structure, u, taus, engine, mixes=mixes)
             if done is not None:
                 return done
-        return fsi_cycle(lambda v: self._step(v, tau, engine), u, length)
+        for length in lengths:
+            u = fsi_cycle(lambda v: self._step(v, tau, engine), u, length)
+        return u
 
     def _freeze(self, u: Image, steps: list[float], engine: str, learning: bool) -> Image:
         # The tensor stays that of the cycle's start: only then do the large steps undo each other's growth.

@@ -3,7 +3,7 @@
 from whorl.schemes.cycles import Cycles, equal_cycles, growing_cycles
 from whorl.schemes.explicit import Progress, check_step, equal_steps
 from whorl.schemes.fed import fed_steps
-from whorl.schemes.fsi import extrapolation, fsi_cycle
+from whorl.schemes.fsi import extrapolation, fsi_cycle, fsi_steps
 from whorl.schemes.limits import automatic_step, l2_limit, max_min_limit
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "extrapolation",
     "fed_steps",
     "fsi_cycle",
+    "fsi_steps",
     "growing_cycles",
     "l2_limit",
     "max_min_limit",

@@ -7,12 +7,12 @@ reaches the same result as a cycle of fast explicit diffusion in a linear flow, 
 diffused images: the nonlinearity may follow every step, and rounding errors never grow.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
 
-__all__ = ["extrapolation", "fsi_cycle"]
+__all__ = ["extrapolation", "fsi_cycle", "fsi_steps"]
 
 
 def extrapolation(k: int) -> float:
@@ -22,6 +22,23 @@ def extrapolation(k: int) -> float:
     [0.667, 1.2, 1.429]
     """
     return (4 * k + 2) / (2 * k + 3)
+
+
+def fsi_steps(lengths: Iterable[int], tau: float) -> tuple[list[float], list[float]]:
+    """Sizes and weights of all steps of several cycles, for engines that take them in one go.
+
+    A cycle starts with the weight 1, which forgets the iterate before: there, extrapolating a step from itself makes it
+    shorter.
+
+    >>> fsi_steps((1, 2), 0.75)
+    ([0.5, 0.5, 0.75], [1.0, 1.0, 1.2])
+    """
+    taus: list[float] = []
+    mixes: list[float] = []
+    for length in lengths:
+        taus += [tau * extrapolation(0)] + [tau] * (length - 1)
+        mixes += [1.0, *map(extrapolation, range(1, length))]
+    return taus, mixes
 
 
 def fsi_cycle(step: Callable[[Tensor], Tensor], u: Tensor, length: int) -> Tensor:
