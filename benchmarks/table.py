@@ -25,7 +25,7 @@ _SHOWN: dict[str, tuple[str, str]] = {
     "time": ("time", "{:.3g}"),
     "error": ("error", "{:.2e}"),
     "gap": ("gap", "{:.1e}"),
-    "x": ("x", "{:g}"),
+    "x": ("x", "{:,.0f}"),
     "exponent": ("growth exponent", "{:.2f}"),
     "fields": ("fields kept", "{:.1f}"),
     "pictures": ("pictures held", "{:.1f}"),

@@ -2,6 +2,7 @@
 
 import json
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from whorl.evaluation.paper import PAPER, verdict
 from whorl.evaluation.store import Store
 from whorl.networks import NetworkSpec, build_network
 from whorl.networks.cards import ModelCard, Run
+from whorl.training import PROTOCOLS
 
 
 @pytest.fixture
@@ -154,3 +156,18 @@ def test_training_writes_a_card_that_can_be_evaluated(tmp_path):
     assert said.exit_code == 0, said.output
     said = call("evaluate", str(tmp_path / "card.json"), "--images", "1", "--size", "16", "--angles", "45")
     assert said.exit_code == 0, said.output
+
+
+def test_training_the_five_by_second_order_ends_with_the_table(tmp_path, monkeypatch):
+    """The command from start to table, with one iteration on two pictures of 16 x 16 pixels for each network."""
+    small = RectangleSet
+    monkeypatch.setattr("whorl.networks.recipe.RectangleSet", lambda count, *a, **k: small(2, *a, **{**k, "size": 16}))
+    monkeypatch.setattr("whorl.data.RectangleSet", lambda *a, **k: small(*a, **{**k, "size": 16}))
+    monkeypatch.setitem(PROTOCOLS, "gauss-newton", replace(PROTOCOLS["gauss-newton"], epochs=1, images=2))
+    said = call("reproduce", "--train", "--protocol", "gauss-newton", "--images", "1", "--out", str(tmp_path))
+    assert said.exit_code == 0, said.output
+    results = json.loads((tmp_path / "results.json").read_text())
+    card = json.loads((tmp_path / "cards" / f"{next(iter(PAPER))}.json").read_text())
+    assert card["training"]["optimiser"] == "gauss-newton"
+    assert list(results["models"]) == list(PAPER)
+    assert sorted(path.stem for path in (tmp_path / "cards").iterdir()) == sorted(PAPER)
