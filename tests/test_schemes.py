@@ -43,6 +43,14 @@ def test_cycles_cover_the_time_without_exceeding_the_limit(time):
         equal_cycles(time, 0.5, 0)
 
 
+@pytest.mark.parametrize("time", [0.1, 3.0, 10.0, 50.0, 123.4, 1000.0])
+def test_growing_cycles_waste_no_step(time):
+    """One step less in the last cycle, and the time is out of reach."""
+    *lengths, last = growing_cycles(time, 0.5).lengths
+    assert sorted(lengths) == lengths
+    assert 0.5 * sum(n * (n + 1) / 3 for n in [*lengths, last - 1]) < time
+
+
 @pytest.mark.parametrize("scheme", FAST)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_fast_schemes_come_near_the_explicit_one_for_every_model(model, scheme, rng):

@@ -1,7 +1,9 @@
 r"""How many cycles, and how long: both fast schemes cover the time :math:`\tau\, n(n+1)/3` with a cycle of ``n`` steps.
 
 Cycles of growing length follow the flow: noise goes within the first units of time, when the nonlinearity changes
-fast and short cycles are needed; later it changes slowly. Their number grows with the square root of the time only.
+fast and short cycles are needed; later it changes slowly. The number of cycles grows with the logarithm of the time,
+that of steps with its root. What a cycle gets wrong is mostly of high frequency and decays in the cycles after it: the
+last one costs the most accuracy, and is cut to the time that is left instead of shortening the steps of all.
 """
 
 import math
@@ -9,8 +11,12 @@ from typing import NamedTuple
 
 __all__ = ["Cycles", "equal_cycles", "growing_cycles"]
 
-GROWTH = 1.15
-"""By how much a cycle is longer than the one before it, unless the number of cycles is given."""
+GROWTH = 1.17
+"""By how much a cycle is longer than the one before it, unless the number of cycles is given.
+
+Of the values tried the largest that keeps Weickert–Brox and Gerig within twice the error of explicit steps on clean
+photographs, at t = 50 and t = 500 (``python -m benchmarks schedules``).
+"""
 
 
 class Cycles(NamedTuple):
@@ -26,15 +32,16 @@ class Cycles(NamedTuple):
 
 
 def growing_cycles(time: float, limit: float, growth: float = GROWTH) -> Cycles:
-    """Cycles whose length grows by a constant factor, from a single step on.
+    """Cycles whose length grows by a constant factor, from a single step on; the last is cut to the time left.
 
     >>> growing_cycles(10.0, 0.5).lengths
-    (1, 1, 1, 2, 2, 2, 2, 3, 3, 4)
+    (1, 1, 1, 2, 2, 2, 3, 3, 3)
     """
     lengths: list[int] = []
-    length = 1.0
-    while limit * sum(n * (n + 1) / 3 for n in lengths) < time:
-        lengths.append(round(length))
+    length, left = 1.0, time / limit
+    while left > 1e-12 * time / limit:
+        lengths.append(min(round(length), _fewest(left)))
+        left -= lengths[-1] * (lengths[-1] + 1) / 3
         length *= growth
     return _fitted(lengths, time)
 
@@ -47,8 +54,12 @@ def equal_cycles(time: float, limit: float, count: int) -> Cycles:
     """
     if count < 1:
         raise ValueError(f"cycles must be at least 1, got {count}.")
-    length = math.ceil(math.sqrt(3 * time / (count * limit) + 0.25) - 0.5 - 1e-12)
-    return _fitted([max(length, 1)] * count, time)
+    return _fitted([_fewest(time / (count * limit))] * count, time)
+
+
+def _fewest(limits: float) -> int:
+    """The length of the shortest cycle that covers so many step limits."""
+    return max(1, math.ceil(math.sqrt(3 * limits + 0.25) - 0.5 - 1e-12))
 
 
 def _fitted(lengths: list[int], time: float) -> Cycles:
