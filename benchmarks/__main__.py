@@ -14,6 +14,7 @@ SUITES = (
     "speed_tensor",
     "speed_models",
     "speed_time",
+    "schedules",
     "speed_smoothing",
     "memory",
     "behaviour",

@@ -23,6 +23,8 @@ _SHOWN: dict[str, tuple[str, str]] = {
     "contrast": ("contrast", "{:.3g}"),
     "at_edge": ("range", "{}"),
     "time": ("time", "{:.3g}"),
+    "fewer_steps": ("fewer steps by", "{:.2f}x"),
+    "to_explicit": ("error of explicit steps", "{:.2f}x"),
     "error": ("error", "{:.2e}"),
     "gap": ("gap", "{:.1e}"),
     "x": ("x", "{:,.0f}"),
