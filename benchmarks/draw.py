@@ -66,19 +66,33 @@ def _speed(grey: dict[str, Rows], colour: dict[str, Rows], tensor: dict[str, Row
 
 
 def _scaling(cases: dict[str, Rows]) -> Any:
+    """A panel for each thing that grows; dotted, linear growth from our first point."""
     import matplotlib.pyplot as plt
 
-    names = [n for n in ("pixels", "steps", "scales", "channels", "threads") if n in cases]
-    figure, axes = plt.subplots(1, len(names), figsize=(3 * len(names), 3.2), layout="constrained", squeeze=False)
-    for axis, name in zip(axes[0], names, strict=True):
-        for method in dict.fromkeys(r["method"] for r in cases[name]):
-            rows = [r for r in cases[name] if r["method"] == method]
-            x, seconds = [r["x"] for r in rows], [r["best_s"] for r in rows]
+    figure, axes = plt.subplots(2, 3, figsize=(10, 7), layout="constrained")
+    for axis, (name, rows) in zip(axes.flat, cases.items(), strict=True):
+        timed = "best_s" in rows[0]
+        styles = iter((":", "-.", "--"))
+        for method in dict.fromkeys(r["method"] for r in rows):
+            line = [r for r in rows if r["method"] == method]
+            x, y = [r["x"] for r in line], [r["best_s" if timed else "fields"] for r in line]
             ours = method.startswith("whorl")
-            label = f"{method} ({rows[0]['exponent']:.2f})"
-            axis.loglog(x, seconds, "o-", markersize=3, color=None if ours else THEIRS, label=label)
-        axis.set(xlabel=name, ylabel="seconds" if axis is axes[0][0] else "")
-        axis.legend(fontsize=6, title="growth exponent in brackets", title_fontsize=6)
+            label = f"{method}, exponent {line[0]['exponent']:.2f}" if timed and name != "threads" else method
+            look = {"linestyle": "-"} if ours else {"linestyle": next(styles), "color": "#777777"}
+            axis.loglog(x, y, marker="o", markersize=3, label=label, **look)
+            if method == rows[0]["method"] and name != "threads":
+                axis.loglog([x[0], x[-1]], [y[0], y[0] * x[-1] / x[0]], ":", color=COPY, linewidth=1, label="linear")
+        axis.set(
+            xlabel=name if timed else "steps", ylabel="seconds (log)" if timed else "fields kept in training (log)"
+        )
+        few = len({r["x"] for r in rows}) < 7 and name != "pixels"
+        if few:
+            axis.set_xticks(sorted({r["x"] for r in rows}))
+            axis.xaxis.set_major_formatter("{x:g}")
+            axis.minorticks_off()
+        _plain_ticks(axis.yaxis)
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16))
     return figure
 
 
