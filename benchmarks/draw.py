@@ -70,7 +70,7 @@ def _scaling(cases: dict[str, Rows]) -> Any:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(2, 3, figsize=(10, 7), layout="constrained")
-    for axis, (name, rows) in zip(axes.flat, cases.items(), strict=True):
+    for axis, (name, rows) in zip(axes.flat, cases.items(), strict=False):
         timed = "best_s" in rows[0]
         styles = iter((":", "-.", "--"))
         for method in dict.fromkeys(r["method"] for r in rows):
@@ -82,17 +82,17 @@ def _scaling(cases: dict[str, Rows]) -> Any:
             axis.loglog(x, y, marker="o", markersize=3, label=label, **look)
             if method == rows[0]["method"] and name != "threads":
                 axis.loglog([x[0], x[-1]], [y[0], y[0] * x[-1] / x[0]], ":", color=COPY, linewidth=1, label="linear")
-        axis.set(
-            xlabel=name if timed else "steps", ylabel="seconds (log)" if timed else "fields kept in training (log)"
-        )
-        few = len({r["x"] for r in rows}) < 7 and name != "pixels"
-        if few:
+        quantity = "seconds (log)" if timed else "fields kept in training (log)"
+        axis.set(xlabel=name if timed else "steps", ylabel=quantity)
+        if name != "pixels":
             axis.set_xticks(sorted({r["x"] for r in rows}))
             axis.xaxis.set_major_formatter("{x:g}")
             axis.minorticks_off()
         _plain_ticks(axis.yaxis)
         axis.grid(alpha=0.3)
         axis.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    for axis in axes.flat[len(cases) :]:
+        axis.set_visible(False)
     return figure
 
 
