@@ -25,6 +25,7 @@ __all__ = [
     "flow",
     "haar",
     "measure",
+    "meet",
     "spread",
     "store",
 ]
@@ -44,16 +45,23 @@ def haar(x: Any, t: int, b: int, j: int) -> Any:
 
 
 @compiled()
-def spread(P: float, Q: float, R: float, j: int, across: Any, down: Any, c: int, E: Any, F: Any) -> None:
-    """Meet the fluxes of the cell above, kept in ``across`` and ``down``, and keep those of this one.
+def meet(P: float, Q: float, R: float, across: Any, down: Any, i: int) -> Any:
+    """Meet the fluxes of the cell above, kept in ``across`` and ``down`` at i, and keep those of this one.
 
-    Pixel j between the two rows of cells then owes ``E[j] - F[j + 1]`` to the four cells around it.
+    Of the result (E, F) of every cell, the pixel between cells j and j + 1 owes ``E_j - F_{j+1}`` to the four around it.
     """
-    X, Y = at(across, c + j) + (P - R), at(down, c + j) - Q
-    put(across, c + j, P + R)
-    put(down, c + j, Q)
-    put(E, j, X + Y)
-    put(F, j, X - Y)
+    X, Y = at(across, i) + (P - R), at(down, i) - Q
+    put(across, i, P + R)
+    put(down, i, Q)
+    return X + Y, X - Y
+
+
+@compiled()
+def spread(P: float, Q: float, R: float, j: int, across: Any, down: Any, c: int, E: Any, F: Any) -> None:
+    """The same, with E and F kept."""
+    left, right = meet(P, Q, R, across, down, c + j)
+    put(E, j, left)
+    put(F, j, right)
 
 
 # What a coupling sees of one field.

@@ -12,17 +12,27 @@ from torch import Tensor
 from whorl.engines.base import Engine, ForwardEngine, Gradients, Numbers
 from whorl.engines.cpu.derivative import derivative
 from whorl.engines.cpu.layout import Array, constants, directions, gradients, kind, layout
-from whorl.engines.cpu.pipeline import CHUNK, SLOTS, pipeline
+from whorl.engines.cpu.pipeline import LINE, SLOTS, pipeline, pitch
+from whorl.engines.cpu.rows import LANE
 from whorl.engines.cpu.strips import strip
 from whorl.engines.cpu.tangents import tangents
-from whorl.engines.cpu.threads import bands, run
-from whorl.engines.cpu.workspace import room
+from whorl.engines.cpu.threads import bands, run, split
+from whorl.engines.cpu.workspace import fresh, room
 from whorl.engines.plan import Plan
 
 __all__ = ["NumbaEngine", "engine"]
 
 CACHE = 2**19
 """Bytes of row buffers a pipeline may use: half of a usual second-level cache."""
+
+DEPTH = 8
+"""The most steps taken in one pass over the image."""
+
+NARROW = 1024
+"""Columns below which a pass takes fewer steps rather than fewer columns."""
+
+CHUNK = 1023
+"""Pixels per chunk of a row in a strip; its cells and their buffers fit into the first-level cache."""
 
 WORKSPACE = 2**26
 """Bytes of smoothed fields a strip may use."""
@@ -55,6 +65,7 @@ class NumbaEngine(ForwardEngine):
         numbers: Numbers,
         mixes: Sequence[float] = (),
         frozen: bool = False,
+        out: Tensor | None = None,
     ) -> Tensor:
         mixes = mixes or [1.0] * len(taus)
         if frozen:
@@ -63,7 +74,7 @@ class NumbaEngine(ForwardEngine):
             both = self.advance(replace(plan, frozen=True), torch.cat([u, u], 1), taus, numbers, mixes)
             return both[:, :C].contiguous()
         if plan.pointwise:
-            return _piped(plan, u, list(taus), list(mixes), numbers)
+            return _piped(plan, u, list(taus), list(mixes), numbers, out)
         before = u
         for tau, mix in zip(taus, mixes, strict=True):
             after = _smoothed(plan, u, tau, numbers)
@@ -129,36 +140,64 @@ class NumbaEngine(ForwardEngine):
         return out
 
 
-def _piped(plan: Plan, u: Tensor, taus: list[float], mixes: list[float], numbers: Numbers) -> Tensor:
+def _piped(
+    plan: Plan, u: Tensor, taus: list[float], mixes: list[float], numbers: Numbers, into: Tensor | None
+) -> Tensor:
     n, C, H, W = u.shape
     members = C if plan.couple_channels else 1
     groups = n * C // members
     where = layout(plan, C, _real(u))
-    kernel = pipeline(*kind(plan), members == 1)
+    kernel = pipeline(*kind(plan), members if members in (1, 3) else 0)
     real = where.taps.dtype
     unit = constants(plan, where, 1.0, numbers)
     # With one scale the weight is common to all fields and can join the rate.
     inner = real.type(unit.rate * unit.weight[-1])
-    sizes = np.array([constants(plan, where, tau, numbers).factor[-1] for tau in taus], real)
+    sizes = (np.array(taus) * float(unit.factor[-1])).astype(real)
     shares = np.array(mixes, real)
-    depth = max(1, min(8, CACHE // ((SLOTS + 2) * members * (W + 2) * u.element_size())))
-    before = u
+    depth, width = _window(W, members * u.element_size(), len(taus))
+    width = min(width, LANE - 3 * LINE) if members == 3 else width
+    free: list[Tensor] = []
+    before = source = u
     for first in range(0, len(taus), depth):
         some = slice(first, first + depth)
         # The iterate before the last is wanted only if the next piece starts by looking back.
-        keep = first + depth < len(taus) and mixes[first + depth] != 1
-        out, spare = torch.empty_like(u), torch.empty_like(u) if keep and depth > 1 else u
-        arrays = _flat(u), _flat(before), _flat(out), _flat(spare), keep and depth > 1
+        keep = depth > 1 and first + depth < len(taus) and mixes[first + depth] != 1
+        last = first + depth >= len(taus)
+        out = into if last and into is not None else free.pop() if free else fresh(u)
+        spare = (free.pop() if free else fresh(u)) if keep else source
+        arrays = _flat(source), _flat(before), _flat(out), _flat(spare), keep
+
+        def work(g: int, r0: int, r1: int, c0: int, c1: int) -> None:
+            left, right = max(0, c0 - LINE), min(W, c1 + LINE)
+            line = LANE if members == 3 else pitch(right - left)
+            lanes = depth * members
+            rows, across, down, Ja, Jb, Jc = room(((lanes * SLOTS + members) * line, *(lanes * line,) * 2, *(line,) * 3), real)
+            kernel(
+                *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some],
+                where.flux, inner, rows, across, down, Ja, Jb, Jc, line,
+            )  # fmt: skip
+
+        columns = split(W, width, LINE)
         run(
-            kernel,
+            work,
             [
-                (*arrays, g * members, members, H, W, r0, r1, sizes[some], shares[some], where.flux, inner, CHUNK)
+                (g, r0, r1, c0, c1)
                 for g in range(groups)
-                for r0, r1 in bands(H, groups, 8 * depth)
+                for r0, r1 in bands(H, groups * len(columns), 8 * depth)
+                for c0, c1 in columns
             ],
         )
-        before, u = spare, out
-    return u
+        free += [old for old in (before, source) if not any(old is kept for kept in (u, into, spare, out, *free))]
+        before, source = spare, out
+    return source
+
+
+def _window(W: int, pixel: int, steps: int) -> tuple[int, int]:
+    """How many steps to take in one pass, and on how many columns, so that the rows of all steps stay in the cache."""
+    room = CACHE // ((SLOTS + 2) * pixel)
+    depth = max(1, min(DEPTH, steps, room // min(W, NARROW)))
+    depth = -(-steps // -(-steps // depth))
+    return depth, max(room // depth, NARROW)
 
 
 def _smoothed(plan: Plan, u: Tensor, tau: float, numbers: Numbers) -> Tensor:

@@ -10,91 +10,103 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
+from whorl.engines.cpu.arithmetic import at, compiled, one, put, source_stamp, zero
+from whorl.engines.cpu.rows import copy_row, mirror_ends, mix_row, step_alone, step_three, step_under, structure, tensor
 
-from whorl.engines.cpu.arithmetic import at, compiled, one, source_stamp
-from whorl.engines.cpu.rows import copy_row, flux, fused, load_row, mirror_ends, mix_row, step_row, structure, tensor
-
-__all__ = ["CHUNK", "pipeline"]
-
-CHUNK = 1023
-"""Pixels per chunk of a row; its cells and their buffers fit into the first-level cache."""
+__all__ = ["LINE", "SLOTS", "pipeline", "pitch"]
 
 SLOTS = 4
 """Rows kept of every iterate: the step after next looks back at a row three rows above the newest."""
 
+LINE = 16
+"""Rows start at multiples of this many pixels, so that no store straddles two lines of the caches."""
+
+
+def pitch(width: int) -> int:
+    """The length of a row with its mirrored ends, the first pixel on the start of a line."""
+    return LINE + -(-(width + 1) // LINE) * LINE
+
 
 @cache
-def pipeline(coupling: int, kind: int, alone: bool) -> Callable[..., int]:
-    """The kernel for one coupling and one diffusivity, for fields that are ``alone`` or coupled with others.
+def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
+    """The kernel for one coupling and one diffusivity, for ``together`` coupled fields: 1, 3, or 0 for any number.
 
-    It advances rows ``r0 <= y < r1`` of ``members`` coupled fields, ``first`` and following of the flat array ``u``, by
-    ``len(taus)`` steps. Where ``mixes`` is not 1, the step is extrapolated from the iterate before, which is ``before``
-    for the first; if ``keep``, the last iterate but one goes to ``out_before``.
+    It advances rows ``r0 <= y < r1`` and columns ``c0 <= x < c1`` of ``members`` coupled fields, ``first`` and following
+    of the flat array ``u``, by ``len(taus)`` steps. It works on columns ``left <= x < right``: what the window's own
+    mirrored ends do wrong creeps in by one pixel per step and must not reach the columns asked for. Where ``mixes`` is
+    not 1, the step is extrapolated from the iterate before, which is ``before`` for the first; if ``keep``, the last
+    iterate but one goes to ``out_before``. ``rows``, ``across`` and ``down`` give room for ``SLOTS`` rows and one row of
+    fluxes per step and member, and one more row; ``J`` for three.
     """
     stamp = source_stamp()
 
     @compiled(cache=True)
     def kernel(
         u: Any, before: Any, out: Any, out_before: Any, keep: bool, first: int, members: int, H: int, W: int,
-        r0: int, r1: int, taus: Any, mixes: Any, k: Any, rate: float, chunk: int,
+        r0: int, r1: int, c0: int, c1: int, left: int, right: int, taus: Any, mixes: Any, k: Any, rate: float,
+        rows: Any, across: Any, down: Any, Ja: Any, Jb: Any, Jc: Any, pitch: int,
     ) -> int:  # fmt: skip
-        steps, pitch = taus.shape[0], W + 2
-        lane = (W + chunk - 1) // chunk * (chunk + 1)
-        rows = np.empty(steps * members * SLOTS * pitch, u.dtype)
-        across, down = np.zeros(steps * members * lane, u.dtype), np.zeros(steps * members * lane, u.dtype)
-        Ja, Jb, Jc = np.empty(chunk + 1, u.dtype), np.empty(chunk + 1, u.dtype), np.empty(chunk + 1, u.dtype)
-        E, F = np.empty(chunk + 1, u.dtype), np.empty(chunk + 1, u.dtype)
+        steps, width = taus.shape[0], right - left
+        for j in range(steps * members * pitch):
+            put(across, j, zero(rate))
+            put(down, j, zero(rate))
+        nowhere = steps * members * SLOTS * pitch + LINE
         last = min(H, r1 + steps)
         for i in range(max(0, r0 - steps), last + steps):
             if i < last:
                 for m in range(members):
-                    load_row(u, ((first + m) * H + i) * W, rows, (SLOTS * m + i % SLOTS) * pitch, W)
+                    row = (i % SLOTS * members + m) * pitch + LINE
+                    copy_row(u, ((first + m) * H + i) * W + left, rows, row, width)
+                    mirror_ends(rows, row - 1, width)
             for s in range(steps):
                 # The cells between rows i-s-1 and i-s of iterate s complete row i-s-1 of iterate s+1.
-                y, spare = i - s, steps - s - 1
+                y, spare, tau = i - s, steps - s - 1, at(taus, s)
                 top, bottom = max(0, r0 - spare), min(H, r1 + spare)
                 if y < top or y > bottom:
                     continue
-                base = SLOTS * s * members
-                above, below, done = base + max(y - 1, 0) % SLOTS, base + min(y, H - 1) % SLOTS, (y - 1) % SLOTS
-                for column in range(0, W, chunk):
-                    n = min(chunk, W - column)
-                    if not alone:
-                        for m in range(members):
-                            t, b = (above + SLOTS * m) * pitch + column, (below + SLOTS * m) * pitch + column
-                            structure(coupling, m == 0, rows, t, b, n + 1, one(rate), k, Ja, Jb, Jc)
-                        tensor(coupling, kind, n + 1, Ja, Jb, Jc, rate)
-                    for m in range(members):
-                        t, b = (above + SLOTS * m) * pitch + column, (below + SLOTS * m) * pitch + column
-                        c = (s * members + m) * lane + column // chunk * (chunk + 1)
-                        if alone:
-                            fused(coupling, kind, rows, t, b, n + 1, k, rate, across, down, c, E, F)
-                        else:
-                            flux(coupling, rows, t, b, n + 1, Ja, Jb, Jc, k, across, down, c, E, F)
-                        if y == top:
-                            continue
-                        place = ((first + m) * H + y - 1) * W + column
-                        last_row = (base + SLOTS * (m - members) + done) * pitch + column + 1
-                        next_row = (base + SLOTS * (m + members) + done) * pitch + column + 1
-                        if spare == 0:
-                            step_row(rows, t + 1, out, place, n, E, F, at(taus, s))
-                        else:
-                            step_row(rows, t + 1, rows, next_row, n, E, F, at(taus, s))
-                        if at(mixes, s) != 1:
-                            if spare == 0 and s == 0:
-                                mix_row(before, place, out, place, n, at(mixes, s))
-                            elif spare == 0:
-                                mix_row(rows, last_row, out, place, n, at(mixes, s))
-                            elif s == 0:
-                                mix_row(before, place, rows, next_row, n, at(mixes, s))
-                            else:
-                                mix_row(rows, last_row, rows, next_row, n, at(mixes, s))
-                        if keep and spare == 1 and r0 < y <= r1:
-                            copy_row(rows, next_row, out_before, place, n)
+                # Rows of one iterate follow each other, those of coupled fields side by side.
+                size = members * pitch
+                t = (SLOTS * s + max(y - 1, 0) % SLOTS) * size + LINE - 1
+                b = (SLOTS * s + min(y, H - 1) % SLOTS) * size + LINE - 1
+                c, done = s * size + LINE - 1, (y - 1) % SLOTS
+                a, z = (0, width) if spare else (c0 - left, c1 - left)
+                # Where the pixels go: to the image after the last step, nowhere from the first row of cells.
+                place = (first * H + y - 1) * W + left
+                target, ahead, apart = rows, nowhere, pitch
                 if y > top and spare > 0:
+                    ahead = (SLOTS * (s + 1) + done) * size + LINE
+                elif y > top and together != 3:
+                    target, ahead, apart = out, place, H * W
+                if together == 1:
+                    step_alone(coupling, kind, rows, t, b, a, z, k, rate, across, down, c, target, ahead, tau)
+                elif together == 3:
+                    step_three(coupling, kind, rows, t, b, a, z, k, rate, across, down, c, rows, ahead, tau)
+                else:
                     for m in range(members):
-                        mirror_ends(rows, (base + SLOTS * (m + members) + done) * pitch, W)
+                        up, low = t + m * pitch, b + m * pitch
+                        structure(coupling, m == 0, rows, up, low, width + 1, one(rate), k, Ja, Jb, Jc)
+                    tensor(coupling, kind, width + 1, Ja, Jb, Jc, rate)
+                    for m in range(members):
+                        step_under(
+                            coupling, rows, t + m * pitch, b + m * pitch, a, z, Ja, Jb, Jc, k,
+                            across, down, c + m * pitch, target, ahead + m * apart, tau,
+                        )  # fmt: skip
+                if y == top:
+                    continue
+                for m in range(members):
+                    here, there = ahead + m * apart, place + m * H * W
+                    if at(mixes, s) != 1:
+                        if s == 0:
+                            mix_row(before, there + a, target, here + a, z - a, at(mixes, s))
+                        else:
+                            last_row = (SLOTS * (s - 1) + done) * size + m * pitch + LINE
+                            mix_row(rows, last_row + a, target, here + a, z - a, at(mixes, s))
+                    if spare > 0:
+                        mirror_ends(rows, here - 1, width)
+                    elif together == 3:
+                        copy_row(rows, here + a, out, there + a, z - a)
+                    if keep and spare == 1 and r0 < y <= r1:
+                        copy_row(rows, here + c0 - left, out_before, there + c0 - left, c1 - c0)
         return stamp
 
     return kernel

@@ -6,11 +6,11 @@ Each loop is short and plain enough to be vectorised. A chunk of n pixels has n 
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put
-from whorl.engines.cpu.cells import collect, entries, flow, haar, measure, spread, store
+from whorl.engines.cpu.cells import collect, entries, flow, haar, measure, meet, spread, store
 from whorl.engines.cpu.tensors import respond
 
-__all__ = ["copy_row", "divergence_row", "flux", "fused", "load_row", "mirror_ends", "mix_row", "step_row"]
-__all__ += ["structure", "tensor"]
+__all__ = ["LANE", "copy_row", "divergence_row", "flux", "mirror_ends", "mix_row", "step_alone"]
+__all__ += ["step_three", "step_under", "structure", "tensor"]
 
 
 @compiled()
@@ -49,25 +49,94 @@ def flux(
 
 
 @compiled()
-def fused(
-    coupling: int, kind: int, x: Any, t: int, b: int, n: int, k: Any, rate: float,
-    across: Any, down: Any, c: int, E: Any, F: Any,
+def step_alone(
+    coupling: int, kind: int, x: Any, t: int, b: int, low: int, high: int, k: Any, rate: float,
+    across: Any, down: Any, c: int, y: Any, o: int, tau: float,
 ) -> None:  # fmt: skip
-    """Structure, tensor and flux in one: for a field that is coupled with no other."""
+    """``y = x - tau K^T flux`` for pixels low <= j < high of a field that is coupled with no other.
+
+    Structure, tensor, flux and step in one loop: cell j + 1 completes pixel j with what cell j left behind.
+    """
     Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
-    for j in range(n):
-        p, q, r = haar(x, t, b, j)
+    p, q, r = haar(x, t, b, low)
+    xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
+    d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate)
+    P, Q, R = flow(coupling, d11, d12, d22, p, q, r, Y, Z, d, dY, e)
+    left, _ = meet(P, Q, R, across, down, c + low)
+    for j in range(low, high):
+        p, q, r = haar(x, t, b, j + 1)
         xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
         d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate)
         P, Q, R = flow(coupling, d11, d12, d22, p, q, r, Y, Z, d, dY, e)
-        spread(P, Q, R, j, across, down, c, E, F)
+        E, F = meet(P, Q, R, across, down, c + j + 1)
+        put(y, o + j, fma(tau, F - left, at(x, t + j + 1)))
+        left = E
 
 
 @compiled()
-def step_row(x: Any, t: int, y: Any, o: int, n: int, E: Any, F: Any, tau: float) -> None:
-    """``y = x - tau K^T flux`` for n pixels."""
-    for j in range(n):
-        put(y, o + j, fma(tau, at(F, j + 1) - at(E, j), at(x, t + j)))
+def step_under(
+    coupling: int, x: Any, t: int, b: int, low: int, high: int, A: Any, B: Any, C: Any, k: Any,
+    across: Any, down: Any, c: int, y: Any, o: int, tau: float,
+) -> None:  # fmt: skip
+    """The same for one field under the tensor of its group."""
+    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
+    p, q, r = haar(x, t, b, low)
+    d11, d12, d22 = entries(coupling, low, A, B, C)
+    P, Q, R = flow(coupling, d11, d12, d22, p, q, r, Y, Z, d, dY, e)
+    left, _ = meet(P, Q, R, across, down, c + low)
+    for j in range(low, high):
+        p, q, r = haar(x, t, b, j + 1)
+        d11, d12, d22 = entries(coupling, j + 1, A, B, C)
+        P, Q, R = flow(coupling, d11, d12, d22, p, q, r, Y, Z, d, dY, e)
+        E, F = meet(P, Q, R, across, down, c + j + 1)
+        put(y, o + j, fma(tau, F - left, at(x, t + j + 1)))
+        left = E
+
+
+LANE = 1104
+"""How far apart rows of three coupled fields lie: constant, so that the compiler sees that they never overlap."""
+
+
+@compiled()
+def step_three(
+    coupling: int, kind: int, x: Any, t: int, b: int, low: int, high: int, k: Any, rate: float,
+    across: Any, down: Any, c: int, y: Any, o: int, tau: float,
+) -> None:  # fmt: skip
+    """The same for three coupled fields; all their rows lie ``LANE`` apart."""
+    t1, t2, b1, b2 = t + LANE, t + 2 * LANE, b + LANE, b + 2 * LANE
+    c1, c2, o1, o2 = c + LANE, c + 2 * LANE, o + LANE, o + 2 * LANE
+    P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(coupling, kind, x, t, b, t1, b1, t2, b2, low, k, rate)
+    left0, _ = meet(P0, Q0, R0, across, down, c + low)
+    left1, _ = meet(P1, Q1, R1, across, down, c1 + low)
+    left2, _ = meet(P2, Q2, R2, across, down, c2 + low)
+    for j in range(low, high):
+        P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(coupling, kind, x, t, b, t1, b1, t2, b2, j + 1, k, rate)
+        E0, F0 = meet(P0, Q0, R0, across, down, c + j + 1)
+        E1, F1 = meet(P1, Q1, R1, across, down, c1 + j + 1)
+        E2, F2 = meet(P2, Q2, R2, across, down, c2 + j + 1)
+        put(y, o + j, fma(tau, F0 - left0, at(x, t + j + 1)))
+        put(y, o1 + j, fma(tau, F1 - left1, at(x, t1 + j + 1)))
+        put(y, o2 + j, fma(tau, F2 - left2, at(x, t2 + j + 1)))
+        left0, left1, left2 = E0, E1, E2
+
+
+@compiled()
+def _three(
+    coupling: int, kind: int, x: Any, t0: int, b0: int, t1: int, b1: int, t2: int, b2: int, j: int, k: Any, rate: float
+) -> Any:
+    """The fluxes of three fields in cell j under their common tensor."""
+    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
+    p0, q0, r0 = haar(x, t0, b0, j)
+    p1, q1, r1 = haar(x, t1, b1, j)
+    p2, q2, r2 = haar(x, t2, b2, j)
+    xx0, xy0, yy0 = measure(coupling, p0, q0, r0, Y, Z, d, dY)
+    xx1, xy1, yy1 = measure(coupling, p1, q1, r1, Y, Z, d, dY)
+    xx2, xy2, yy2 = measure(coupling, p2, q2, r2, Y, Z, d, dY)
+    d11, d12, d22 = respond(coupling, kind, xx0 + xx1 + xx2, xy0 + xy1 + xy2, yy0 + yy1 + yy2, rate)
+    P0, Q0, R0 = flow(coupling, d11, d12, d22, p0, q0, r0, Y, Z, d, dY, e)
+    P1, Q1, R1 = flow(coupling, d11, d12, d22, p1, q1, r1, Y, Z, d, dY, e)
+    P2, Q2, R2 = flow(coupling, d11, d12, d22, p2, q2, r2, Y, Z, d, dY, e)
+    return P0, Q0, R0, P1, Q1, R1, P2, Q2, R2
 
 
 @compiled()
@@ -75,13 +144,6 @@ def divergence_row(y: Any, o: int, n: int, E: Any, F: Any) -> None:
     """``y = K^T flux`` for n pixels."""
     for j in range(n):
         put(y, o + j, at(E, j) - at(F, j + 1))
-
-
-@compiled()
-def load_row(u: Any, source: int, rows: Any, target: int, W: int) -> None:
-    """Copy a row and mirror its ends."""
-    copy_row(u, source, rows, target + 1, W)
-    mirror_ends(rows, target, W)
 
 
 @compiled()

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["bands", "run"]
+__all__ = ["bands", "run", "split"]
 
 
 def run(function: Callable[..., object], tasks: Sequence[tuple[Any, ...]]) -> None:
@@ -35,6 +35,13 @@ def bands(height: int, images: int, shortest: int) -> list[tuple[int, int]]:
     count = max(1, min(wanted, height // max(shortest, 1)))
     edges = [height * i // count for i in range(count + 1)]
     return list(pairwise(edges))
+
+
+def split(length: int, longest: int, multiple: int) -> list[tuple[int, int]]:
+    """Equal parts, not longer than ``longest`` by much, with edges at multiples."""
+    count = max(1, -(-length // longest))
+    edges = [length * i // count // multiple * multiple for i in range(count)]
+    return list(pairwise([*edges, length]))
 
 
 def _work(function: Callable[..., object], queue: Iterable[tuple[Any, ...]]) -> None:
