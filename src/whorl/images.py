@@ -98,6 +98,8 @@ def diffuse(
 def to_tensor(image: Any, channel_axis: int | None = None) -> Tensor:
     """The image as a float tensor ``(1, c, y, x)``: float64 stays, int32 and wider become float64, the rest float32.
 
+    Where nothing has to be converted, the tensor looks at the memory of the image.
+
     >>> to_tensor(np.zeros((4, 5), np.uint16)).dtype
     torch.float32
     """
@@ -116,8 +118,10 @@ def to_tensor(image: Any, channel_axis: int | None = None) -> Tensor:
         raise ShapeError(f"diffuse: expected {expected} non-empty axes, got shape {tuple(image.shape)}. {remedy}")
     if channel_axis is not None and not -3 <= channel_axis < 3:
         raise ShapeError(f"diffuse: channel_axis must lie in -3..2, got {channel_axis}.")
-    tensor = _float_tensor(image)
-    return tensor[None, None] if channel_axis is None else tensor.movedim(channel_axis, 0)[None]
+    tensor, dtype = _source(image)
+    tensor = tensor[None] if channel_axis is None else tensor.movedim(channel_axis, 0)
+    # One pass converts and lays the channels out one after the other.
+    return tensor.to(dtype, memory_format=torch.contiguous_format)[None]
 
 
 def from_tensor(result: Tensor, like: Array, channel_axis: int | None = None) -> Array:
@@ -136,19 +140,25 @@ def from_tensor(result: Tensor, like: Array, channel_axis: int | None = None) ->
     return _clipped(values, bounds.min, bounds.max).astype(like.dtype)  # type: ignore[return-value]
 
 
-def _float_tensor(image: Any) -> Tensor:
+def _source(image: Any) -> tuple[Tensor, torch.dtype]:
+    """The image as a tensor, in its own memory where possible, and the dtype to filter it in."""
     if isinstance(image, Tensor):
         if image.is_complex() or image.dtype == torch.bool:
             raise ShapeError(f"diffuse: cannot filter {image.dtype}. Convert to a real number type first.")
         wide = image.dtype in (torch.float64, torch.int32, torch.int64, torch.uint32, torch.uint64)
-        return image.detach().to(torch.float64 if wide else torch.float32)
+        return image.detach(), torch.float64 if wide else torch.float32
     if image.dtype.kind not in "uif" or image.dtype.itemsize > 8:
         raise ShapeError(
             f"diffuse: cannot filter dtype {image.dtype}. Convert to a real number type first, for example "
             "with image.astype(float)."
         )
     wide = image.dtype.itemsize > 2 and image.dtype != np.float32
-    return torch.from_numpy(np.array(image, dtype=np.float64 if wide else np.float32, order="C"))
+    dtype = np.float64 if wide else np.float32
+    # What torch cannot look at in place, or would warn of, is converted by NumPy.
+    plain = image.dtype in (np.float32, np.float64, np.uint8) and image.dtype.isnative
+    usable = plain and image.flags.writeable and image.flags.aligned and min(image.strides) >= 0
+    array = image if usable else np.array(image, dtype=dtype, order="C")
+    return torch.from_numpy(array), torch.float64 if wide else torch.float32
 
 
 def _clipped(values: np.ndarray[Any, Any], low: int, high: int) -> np.ndarray[Any, Any]:

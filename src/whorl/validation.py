@@ -30,22 +30,31 @@ def image(u: Any, caller: str) -> Tensor:
     return u
 
 
+def receiver(out: Any, u: Tensor, caller: str) -> Tensor:
+    """A tensor that can take a result like ``u`` while ``u`` is read."""
+    if not isinstance(out, Tensor) or (out.shape, out.dtype, out.device) != (u.shape, u.dtype, u.device):
+        got = f"{tuple(out.shape)} {out.dtype} on {out.device}" if isinstance(out, Tensor) else type(out).__name__
+        raise ShapeError(
+            f"{caller}: out must be a tensor {tuple(u.shape)} {u.dtype} on {u.device} like the image, got {got}. "
+            "Make it with torch.empty_like."
+        )
+    if not out.is_contiguous():
+        raise ShapeError(f"{caller}: out must be contiguous, got strides {out.stride()}. Use out.contiguous().")
+    start, mine = u.untyped_storage().data_ptr(), out.untyped_storage().data_ptr()
+    if start == mine:
+        raise ValueError(f"{caller}: out shares memory with the image, which the step still reads. Use another tensor.")
+    return out
+
+
 def finite(u: Tensor, caller: str) -> Tensor:
     """The same tensor, if it holds neither NaN nor infinity."""
-    # The extremes pass NaN and infinity on, and cost a twentieth of asking every pixel: less than a step.
-    low, high = u.detach().aminmax()
-    if not bool(torch.isfinite(low) & torch.isfinite(high)):
-        bad = int((~torch.isfinite(u)).sum())
-        raise ValueError(
-            f"{caller}: the image holds {bad} NaN or infinite value(s). "
-            "Replace them first, for example with numpy.nan_to_num or an inpainting."
-        )
+    _largest(u, caller)
     return u
 
 
 def squarable(u: Tensor, squared_norm: float, caller: str) -> Tensor:
-    """The same tensor, if squared derivatives of its values stay far below the largest number of its dtype."""
-    largest = max(abs(float(end)) for end in u.detach().aminmax())
+    """The same tensor, if it is finite and squared derivatives stay far below the largest number of its dtype."""
+    largest = _largest(u, caller)
     if largest and 2 * math.log10(largest) + math.log10(max(squared_norm, 1e-300)) + 4 > math.log10(
         torch.finfo(u.dtype).max
     ):
@@ -54,6 +63,19 @@ def squarable(u: Tensor, squared_norm: float, caller: str) -> Tensor:
             "Rescale the image (and the contrast with it), or use float64."
         )
     return u
+
+
+def _largest(u: Tensor, caller: str) -> float:
+    """The largest magnitude of a finite tensor."""
+    # The extremes pass NaN and infinity on, and cost a twentieth of asking every pixel: less than a step.
+    low, high = (float(end) for end in u.detach().aminmax())
+    if not (math.isfinite(low) and math.isfinite(high)):
+        bad = int((~torch.isfinite(u)).sum())
+        raise ValueError(
+            f"{caller}: the image holds {bad} NaN or infinite value(s). "
+            "Replace them first, for example with numpy.nan_to_num or an inpainting."
+        )
+    return max(abs(low), abs(high))
 
 
 def number(value: Any, name: str, caller: str, low: float, high: float = math.inf, *, open_low: bool = False) -> float:

@@ -47,12 +47,13 @@ class Engine(ABC):
         numbers: Numbers,
         mixes: Sequence[float] = (),
         frozen: bool = False,
+        out: Tensor | None = None,
     ) -> Tensor:
         r"""The image after explicit steps of the given sizes.
 
         With ``mixes`` m, as many as steps and the first of them 1, each step is followed by
         :math:`u^{k+1} \leftarrow m_k u^{k+1} + (1 - m_k) u^{k-1}`. If ``frozen``, the tensor stays that of the
-        first image.
+        first image. The result goes to ``out`` where there is one, a contiguous tensor like the image.
         """
 
     @abstractmethod

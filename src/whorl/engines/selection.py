@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from whorl.activations import Activation
 from whorl.engines.base import Engine, ForwardEngine
@@ -59,14 +60,20 @@ def step(
     u: Tensor,
     tau: Tensor | float,
     engine: str = "auto",
+    out: Tensor | None = None,
 ) -> Tensor | None:
-    """One explicit step, differentiable in ``u``, ``tau``, contrast and beta; None where the reference must take it."""
+    """One explicit step, differentiable in ``u``, ``tau``, contrast and beta; None where the reference must take it.
+
+    ``out`` is a contiguous tensor for the result, where nothing is differentiated.
+    """
     values = trained(operator, activation, structure)
     parts = [part for part in (u, tau, *values) if isinstance(part, Tensor)]
     learning = torch.is_grad_enabled() and any(part.requires_grad for part in parts)
     chosen, plan = select(operator, activation, structure, u, engine, learning=learning)
     if chosen is None or plan is None:
         return None
+    if not (learning or _transforms() or forward_ad._current_level >= 0):
+        return chosen.advance(plan, u.detach().contiguous(), [float(tau)], numbers(values), out=out)
     tau = torch.as_tensor(tau, dtype=torch.float64)
     result: Tensor = Step.apply(u, tau, *values, plan, chosen)  # type: ignore[no-untyped-call]
     return result

@@ -97,11 +97,28 @@ class Model(nn.Module):
         """The largest step taken when none is given."""
         return automatic_step(self.operator, self.activation, self._weight())
 
-    def step(self, u: Image, tau: float | None = None, *, insist: bool = False, engine: str = "auto") -> Image:
-        """One explicit step; the automatic one by default."""
+    def step(
+        self,
+        u: Image,
+        tau: float | None = None,
+        *,
+        insist: bool = False,
+        engine: str = "auto",
+        out: Image | None = None,
+    ) -> Image:
+        """One explicit step; the automatic one by default.
+
+        ``out`` receives the result: a contiguous tensor like ``u`` that shares no memory with it. Two that change
+        places spare a loop of steps the fresh memory, which costs as much as the step. Not while learning.
+        """
         tau = self.automatic_step() if tau is None else validation.number(tau, "tau", self.name, 0.0)
         check_step(tau, self.step_limit(), self.name, insist=insist)
-        return self._step(self._checked(u), tau, engine)
+        u = self._checked(u)
+        if out is None:
+            return self._step(u, tau, engine)
+        if self._learns(u):
+            raise ValueError(f"{self.name}: a result in out= has no derivative. Leave out= away, or use torch.no_grad().")
+        return self._step(u, tau, engine, validation.receiver(out, u, self.name))
 
     def forward(
         self,
@@ -124,8 +141,7 @@ class Model(nn.Module):
         time = validation.number(time, "time", self.name, 0.0)
         largest = self.automatic_step() if tau is None else validation.number(tau, "tau", self.name, 0.0, open_low=True)
         check_step(min(largest, time), self.step_limit(), self.name, insist=insist)
-        u = validation.finite(self._checked(u), self.name)
-        validation.squarable(u, self.operator.squared_norm_bound(), self.name)
+        u = validation.squarable(self._checked(u).contiguous(), self.operator.squared_norm_bound(), self.name)
         if scheme not in SCHEMES:
             raise ValueError(f"{self.name}: scheme {scheme!r} is unknown. Known: {', '.join(SCHEMES)}.")
         if scheme != "explicit":
@@ -174,11 +190,13 @@ class Model(nn.Module):
         force = -K.adjoint(flux)
         return force if self.fidelity is None else force - self.fidelity.gradient(u)
 
-    def _step(self, u: Image, tau: float, engine: str = "auto") -> Image:
-        done = engines.step(self.operator, self.activation, self.structure, u, tau, engine)
+    def _step(self, u: Image, tau: float, engine: str = "auto", out: Image | None = None) -> Image:
+        done = engines.step(self.operator, self.activation, self.structure, u, tau, engine, out)
         if done is None:
-            return u + tau * self._rhs(u)
-        return done if self.fidelity is None else done - tau * self.fidelity.gradient(u)
+            done = u + tau * self._rhs(u)
+        elif self.fidelity is not None:
+            done = done - tau * self.fidelity.gradient(u)
+        return done if out is None or done is out else out.copy_(done)
 
     def _advance(self, u: Image, steps: list[float], engine: str) -> Image:
         done = engines.advance(self.operator, self.activation, self.structure, u, steps, engine)

@@ -72,14 +72,16 @@ class NumbaEngine(ForwardEngine):
             # The image that steers travels along as further channels, which do not flow.
             C = u.shape[1]
             both = self.advance(replace(plan, frozen=True), torch.cat([u, u], 1), taus, numbers, mixes)
-            return both[:, :C].contiguous()
+            return both[:, :C].contiguous() if out is None else out.copy_(both[:, :C])
         if plan.pointwise:
             return _piped(plan, u, list(taus), list(mixes), numbers, out)
+        if len(taus) == 1 and out is not None:
+            return _smoothed(plan, u, taus[0], numbers, out)
         before = u
         for tau, mix in zip(taus, mixes, strict=True):
-            after = _smoothed(plan, u, tau, numbers)
+            after = _smoothed(plan, u, tau, numbers, fresh(u))
             before, u = u, after if mix == 1 else torch.lerp(before, after, mix)
-        return u
+        return u if out is None else out.copy_(u)
 
     def pull_back(self, plan: Plan, u: Tensor, w: Tensor, tau: float, numbers: Numbers) -> Gradients:
         n, C, H, W = u.shape
@@ -155,7 +157,7 @@ def _piped(
     sizes = (np.array(taus) * float(unit.factor[-1])).astype(real)
     shares = np.array(mixes, real)
     depth, width = _window(W, members * u.element_size(), len(taus))
-    width = min(width, LANE - 3 * LINE) if members == 3 else width
+    width = min(width, LANE - 5 * LINE) if members == 3 else width
     free: list[Tensor] = []
     before = source = u
     for first in range(0, len(taus), depth):
@@ -200,12 +202,11 @@ def _window(W: int, pixel: int, steps: int) -> tuple[int, int]:
     return depth, max(room // depth, NARROW)
 
 
-def _smoothed(plan: Plan, u: Tensor, tau: float, numbers: Numbers) -> Tensor:
+def _smoothed(plan: Plan, u: Tensor, tau: float, numbers: Numbers, out: Tensor) -> Tensor:
     n, C, H, W = u.shape
     where = layout(plan, C, _real(u))
     values = constants(plan, where, tau, numbers)
     kernel = strip(*kind(plan))
-    out = torch.empty_like(u)
     flat, result = _flat(u), _flat(out)
     halo = int(where.radius[where.scale[where.moved]].max()) + 1
 

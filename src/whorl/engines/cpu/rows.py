@@ -93,7 +93,7 @@ def step_under(
         left = E
 
 
-LANE = 1104
+LANE = 1168
 """How far apart rows of three coupled fields lie: constant, so that the compiler sees that they never overlap."""
 
 

@@ -74,13 +74,14 @@ class TritonEngine(Engine):
         numbers: Numbers,
         mixes: Sequence[float] = (),
         frozen: bool = False,
+        out: Tensor | None = None,
     ) -> Tensor:
+        out = torch.empty_like(u) if out is None else out
         if not taus:
-            return u.clone()
+            return out.copy_(u)
         design = _design(plan, u.shape[1])
         rows = [_coefficients(plan, design, tau, numbers) for tau in taus]
         coefficients = torch.tensor(rows, dtype=torch.float64).to(u.device, torch.float32)
-        out = torch.empty_like(u)
         for source, target in zip(_turns(plan, u), _turns(plan, out), strict=True):
             launches = _launches(design, source)
             spare = torch.empty_like(source) if len(taus) > 1 else source
