@@ -179,3 +179,53 @@ def test_kernels_are_kept_on_disk(tmp_path):
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         found.append(done.stdout.split())
     assert found == [["0", "1"], ["1", "0"]]
+
+
+@pytest.mark.parametrize("name", ["gerig", "weickert-brox"])
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_windows_of_wide_images_give_the_bits_of_the_whole(name, channels, rng):
+    """Wide images are taken in blocks of columns, three coupled channels side by side."""
+    u = catalogue.noise(rng, 1, channels, 24, 3001, dtype=torch.float32)
+    model = models.build(name, contrast=12.0)
+    whole = run(model, u, 9)
+    for x in (0, 990, 1480, 2960):
+        left = max(0, x - 9)
+        window = run(model, u[..., left : x + 41 + 9], 9)
+        assert torch.equal(window[..., x - left : x - left + 41], whole[..., x : x + 41])
+    one_by_one = u
+    with torch.no_grad():
+        for _ in range(9):
+            one_by_one = model.step(one_by_one, engine="numba")
+    assert torch.equal(one_by_one, whole)
+
+
+@pytest.mark.parametrize("engine", ["numba", "reference"])
+def test_a_step_writes_into_out(model, engine, rng):
+    u = catalogue.noise(rng, 2, 3, 20, 33, dtype=torch.float32)
+    before, out = u.clone(), torch.full_like(u, torch.nan)
+    with torch.no_grad():
+        assert model.step(u, engine=engine, out=out) is out
+        assert torch.equal(out, model.step(u, engine=engine))
+    assert torch.equal(u, before)
+
+
+def test_a_step_with_a_data_term_writes_into_out(rng):
+    u = catalogue.noise(rng, 1, 1, 9, 12, dtype=torch.float64)
+    model = FAST["perona-malik"].with_data(u + 1, 0.5)
+    out = torch.empty_like(u)
+    assert torch.equal(model.step(u, out=out), model.step(u))
+
+
+def test_an_out_that_cannot_take_the_result_is_refused(rng):
+    model, u = FAST["perona-malik"], catalogue.noise(rng, 1, 1, 9, 12, dtype=torch.float32)
+    for out, message in (
+        (torch.empty(1, 1, 9, 11), "torch.empty_like"),
+        (u.double(), "torch.empty_like"),
+        ([0.0], "got list"),
+        (torch.empty(1, 1, 12, 9).mT, "contiguous"),
+        (u, "shares memory"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.step(u, out=out)
+    with pytest.raises(ValueError, match="no derivative"):
+        model.step(u.clone().requires_grad_(), out=torch.empty_like(u))

@@ -117,7 +117,7 @@ class Model(nn.Module):
         if out is None:
             return self._step(u, tau, engine)
         if self._learns(u):
-            raise ValueError(f"{self.name}: a result in out= has no derivative. Leave out= away, or use torch.no_grad().")
+            raise ValueError(f"{self.name}: a result in out= has no derivative. Leave it away, or use torch.no_grad().")
         return self._step(u, tau, engine, validation.receiver(out, u, self.name))
 
     def forward(

@@ -48,7 +48,7 @@ def haar(x: Any, t: int, b: int, j: int) -> Any:
 def meet(P: float, Q: float, R: float, across: Any, down: Any, i: int) -> Any:
     """Meet the fluxes of the cell above, kept in ``across`` and ``down`` at i, and keep those of this one.
 
-    Of the result (E, F) of every cell, the pixel between cells j and j + 1 owes ``E_j - F_{j+1}`` to the four around it.
+    Of the result (E, F) of every cell, the pixel between cells j and j + 1 owes ``E_j - F_{j+1}`` to its four cells.
     """
     X, Y = at(across, i) + (P - R), at(down, i) - Q
     put(across, i, P + R)

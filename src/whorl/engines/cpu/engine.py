@@ -4,6 +4,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -158,37 +159,33 @@ def _piped(
     shares = np.array(mixes, real)
     depth, width = _window(W, members * u.element_size(), len(taus))
     width = min(width, LANE - 5 * LINE) if members == 3 else width
+    columns = split(W, width, LINE)
+
+    def work(arrays: tuple[Any, ...], some: slice, g: int, r0: int, r1: int, c0: int, c1: int) -> None:
+        left, right = max(0, c0 - LINE), min(W, c1 + LINE)
+        line, lanes = LANE if members == 3 else pitch(right - left), depth * members
+        sizes_of_room = (lanes * SLOTS + members) * line, lanes * line, lanes * line, line, line, line
+        kernel(
+            *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some],
+            where.flux, inner, *room(sizes_of_room, real), line,
+        )  # fmt: skip
+
     free: list[Tensor] = []
     before = source = u
     for first in range(0, len(taus), depth):
-        some = slice(first, first + depth)
         # The iterate before the last is wanted only if the next piece starts by looking back.
         keep = depth > 1 and first + depth < len(taus) and mixes[first + depth] != 1
         last = first + depth >= len(taus)
         out = into if last and into is not None else free.pop() if free else fresh(u)
         spare = (free.pop() if free else fresh(u)) if keep else source
         arrays = _flat(source), _flat(before), _flat(out), _flat(spare), keep
-
-        def work(g: int, r0: int, r1: int, c0: int, c1: int) -> None:
-            left, right = max(0, c0 - LINE), min(W, c1 + LINE)
-            line = LANE if members == 3 else pitch(right - left)
-            lanes = depth * members
-            rows, across, down, Ja, Jb, Jc = room(((lanes * SLOTS + members) * line, *(lanes * line,) * 2, *(line,) * 3), real)
-            kernel(
-                *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some],
-                where.flux, inner, rows, across, down, Ja, Jb, Jc, line,
-            )  # fmt: skip
-
-        columns = split(W, width, LINE)
-        run(
-            work,
-            [
-                (g, r0, r1, c0, c1)
-                for g in range(groups)
-                for r0, r1 in bands(H, groups * len(columns), 8 * depth)
-                for c0, c1 in columns
-            ],
-        )
+        tasks = [
+            (arrays, slice(first, first + depth), g, r0, r1, c0, c1)
+            for g in range(groups)
+            for r0, r1 in bands(H, groups * len(columns), 8 * depth)
+            for c0, c1 in columns
+        ]
+        run(work, tasks)
         free += [old for old in (before, source) if not any(old is kept for kept in (u, into, spare, out, *free))]
         before, source = spare, out
     return source

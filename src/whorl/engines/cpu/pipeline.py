@@ -31,12 +31,12 @@ def pitch(width: int) -> int:
 def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
     """The kernel for one coupling and one diffusivity, for ``together`` coupled fields: 1, 3, or 0 for any number.
 
-    It advances rows ``r0 <= y < r1`` and columns ``c0 <= x < c1`` of ``members`` coupled fields, ``first`` and following
+    It advances rows ``r0 <= y < r1`` and columns ``c0 <= x < c1`` of ``members`` coupled fields, from ``first`` on,
     of the flat array ``u``, by ``len(taus)`` steps. It works on columns ``left <= x < right``: what the window's own
     mirrored ends do wrong creeps in by one pixel per step and must not reach the columns asked for. Where ``mixes`` is
     not 1, the step is extrapolated from the iterate before, which is ``before`` for the first; if ``keep``, the last
-    iterate but one goes to ``out_before``. ``rows``, ``across`` and ``down`` give room for ``SLOTS`` rows and one row of
-    fluxes per step and member, and one more row; ``J`` for three.
+    iterate but one goes to ``out_before``. ``rows``, ``across`` and ``down`` give room for ``SLOTS`` rows and one of
+    fluxes per step and member, and one more row per member; ``J`` for a tensor.
     """
     stamp = source_stamp()
 
