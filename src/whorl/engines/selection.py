@@ -17,7 +17,7 @@ from whorl.engines.differentiable import Step, numbers
 from whorl.engines.plan import Plan, describe, trained
 from whorl.operators import Operator
 
-__all__ = ["ENGINES", "advance", "select", "step"]
+__all__ = ["ENGINES", "advance", "select", "step", "transformed"]
 
 ENGINES = ("auto", "reference", "numba", "triton")
 """What ``engine=`` takes. ``reference`` is plain PyTorch; ``auto`` takes the compiled engine of the image's device."""
@@ -72,7 +72,7 @@ def step(
     chosen, plan = select(operator, activation, structure, u, engine, learning=learning)
     if chosen is None or plan is None:
         return None
-    if not (learning or _transforms() or forward_ad._current_level >= 0):
+    if not learning and not transformed(u):
         return chosen.advance(plan, u.detach().contiguous(), [float(tau)], numbers(values), out=out)
     tau = torch.as_tensor(tau, dtype=torch.float64)
     result: Tensor = Step.apply(u, tau, *values, plan, chosen)  # type: ignore[no-untyped-call]
@@ -112,6 +112,11 @@ def select(
     if name:
         _say_once(f"{reason}; the reference engine takes over, slower but equal up to rounding.")
     return None, None
+
+
+def transformed(u: Tensor) -> bool:
+    """Whether PyTorch records what happens to the tensor, or transforms it: numbers alone would not do as a result."""
+    return not _plain(u) or bool(_transforms()) or forward_ad._current_level >= 0
 
 
 def _plain(u: Tensor) -> bool:

@@ -1,6 +1,8 @@
 """Gaussian smoothing, the one definition that every model and every engine shares."""
 
 import math
+from importlib import import_module
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +16,10 @@ __all__ = ["Composed", "Smoothing", "gaussian_weights"]
 
 TRUNCATE = 4.0
 """Where the Gaussian is cut, in standard deviations: the weights left out sum up to 6e-5."""
+
+
+LARGE = 2**16
+"""Pixels from which on compiled loops are worth loading."""
 
 
 def gaussian_weights(sigma: float, truncate: float = TRUNCATE) -> list[float]:
@@ -57,7 +63,8 @@ class Smoothing(nn.Module):
         """The smoothed image."""
         if self.radius == 0:
             return u
-        return self._along_x(self._along_x(u.mT).mT)
+        done = self._compiled(u)
+        return self._along_x(self._along_x(u.mT).mT) if done is None else done
 
     def adjoint(self, v: Image) -> Image:
         """The same: the mirrored Gaussian is symmetric."""
@@ -74,6 +81,16 @@ class Smoothing(nn.Module):
 
     def extra_repr(self) -> str:
         return f"sigma={self.sigma:g}, radius={self.radius}"
+
+    def _compiled(self, u: Tensor) -> Tensor | None:
+        """The same bits from compiled loops, for large images on the processor that nothing is derived from."""
+        if type(u) is not Tensor or torch.compiler.is_compiling() or u.dim() != 4 or u.numel() < LARGE:
+            return None
+        if u.device.type != "cpu" or (torch.is_grad_enabled() and u.requires_grad) or find_spec("numba") is None:
+            return None
+        # Engines build on operators; here one of them is looked up, as an option.
+        result: Tensor | None = import_module("whorl.engines.cpu.smoothing").smoothed(u, self.weights)
+        return result
 
     def _along_x(self, u: Tensor) -> Tensor:
         R, size = self.radius, u.shape[-1]
