@@ -71,7 +71,7 @@ _COPIES = 5
 
 
 def _single_step(m: Method, image: Image, contrast: float) -> Callable[[], object]:
-    """``model.step`` on a tensor: nothing carried from one step to the next, no array converted."""
+    """``model.step`` on a tensor, into another, as the copy: nothing carried along, converted or allocated."""
     import torch
 
     import whorl
@@ -80,9 +80,11 @@ def _single_step(m: Method, image: Image, contrast: float) -> Callable[[], objec
     u = torch.from_numpy(np.array(image))
     u = u[None, None] if u.ndim == 2 else u.permute(2, 0, 1)[None].contiguous()
 
+    out = torch.empty_like(u)
+
     def step() -> None:
         with torch.no_grad():
-            model.step(u, m.tau)
+            model.step(u, m.tau, out=out)
 
     return step
 
