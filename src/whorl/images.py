@@ -120,8 +120,11 @@ def to_tensor(image: Any, channel_axis: int | None = None) -> Tensor:
         raise ShapeError(f"diffuse: channel_axis must lie in -3..2, got {channel_axis}.")
     tensor, dtype = _source(image)
     tensor = tensor[None] if channel_axis is None else tensor.movedim(channel_axis, 0)
-    # One pass converts and lays the channels out one after the other.
-    return tensor.to(dtype, memory_format=torch.contiguous_format)[None]
+    if tensor.device.type != "cpu" or (tensor.dtype == dtype and tensor.is_contiguous()):
+        return tensor.to(dtype, memory_format=torch.contiguous_format)[None]
+    # One pass converts and lays the channels out one after the other; NumPy gives large arrays huge pages.
+    planes = np.empty(tuple(tensor.shape), np.float64 if dtype == torch.float64 else np.float32)
+    return torch.from_numpy(planes).copy_(tensor)[None]
 
 
 def from_tensor(result: Tensor, like: Array, channel_axis: int | None = None) -> Array:
