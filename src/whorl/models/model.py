@@ -109,7 +109,7 @@ class Model(nn.Module):
         """One explicit step; the automatic one by default.
 
         ``out`` receives the result: a contiguous tensor like ``u`` that shares no memory with it. Two that change
-        places spare a loop of steps the fresh memory, which costs as much as the step. Not while learning.
+        places spare a loop of steps the fresh memory, which costs time where images are large. Not while learning.
         """
         tau = self.automatic_step() if tau is None else validation.number(tau, "tau", self.name, 0.0)
         check_step(tau, self.step_limit(), self.name, insist=insist)
