@@ -40,10 +40,16 @@ def receiver(out: Any, u: Tensor, caller: str) -> Tensor:
         )
     if not out.is_contiguous():
         raise ShapeError(f"{caller}: out must be contiguous, got strides {out.stride()}. Use out.contiguous().")
-    start, mine = u.untyped_storage().data_ptr(), out.untyped_storage().data_ptr()
-    if start == mine:
+    (start, end), (first, last) = _addresses(u), _addresses(out)
+    if start < last and first < end:
         raise ValueError(f"{caller}: out shares memory with the image, which the step still reads. Use another tensor.")
     return out
+
+
+def _addresses(u: Tensor) -> tuple[int, int]:
+    """Where the memory of a tensor begins and ends."""
+    reach = sum((size - 1) * stride for size, stride in zip(u.shape, u.stride(), strict=True))
+    return u.data_ptr(), u.data_ptr() + (reach + 1) * u.element_size()
 
 
 def finite(u: Tensor, caller: str) -> Tensor:

@@ -216,6 +216,13 @@ def test_a_step_with_a_data_term_writes_into_out(rng):
     assert torch.equal(model.step(u, out=out), model.step(u))
 
 
+def test_halves_of_one_tensor_may_change_places(rng):
+    both = catalogue.noise(rng, 2, 1, 9, 12, dtype=torch.float32)
+    expected = FAST["perona-malik"].step(both[:1])
+    FAST["perona-malik"].step(both[:1], out=both[1:])
+    assert torch.equal(both[1:], expected)
+
+
 def test_an_out_that_cannot_take_the_result_is_refused(rng):
     model, u = FAST["perona-malik"], catalogue.noise(rng, 1, 1, 9, 12, dtype=torch.float32)
     for out, message in (
@@ -224,6 +231,7 @@ def test_an_out_that_cannot_take_the_result_is_refused(rng):
         ([0.0], "got list"),
         (torch.empty(1, 1, 12, 9).mT, "contiguous"),
         (u, "shares memory"),
+        (torch.from_numpy(u.numpy()), "shares memory"),
     ):
         with pytest.raises(ValueError, match=message):
             model.step(u, out=out)
