@@ -2,8 +2,8 @@
 
 Every method runs as a user calls it, array in and array out, conversions included. The number of steps in a call grows
 with the speed of the method (2 to 20), so that fixed costs do not hide a fast step nor a slow one eat the budget. whorl
-keeps rows of several steps in the caches when it is asked for many; single steps by themselves, five in a row, are clocked beside it. On a
-busy machine ``cpu_ms_per_mpix_step`` (processor time, summed over threads) is the steadier figure.
+keeps rows of several steps in the caches when it is asked for many; single steps, five in a row, are clocked beside
+it. On a busy machine ``cpu_ms_per_mpix_step`` (processor time, summed over threads) is the steadier figure.
 """
 
 from collections.abc import Callable, Sequence
