@@ -50,11 +50,14 @@ _MANTISSA = {32: 23, 64: 52}
 _LOWEST = {32: -100.0, 64: -1000.0}
 
 
-def compiled(*, cache: bool = False) -> Callable[[F], F]:
-    """Compile with Numba: no Python lock, no reordering; ``cache`` keeps the machine code on disk."""
+def compiled(*, cache: bool = False, inside: bool = False) -> Callable[[F], F]:
+    """Compile with Numba: no Python lock, no reordering; ``cache`` keeps the machine code on disk.
+
+    ``inside`` makes the function part of its callers whatever its size: a loop with a call in it is not vectorised.
+    """
 
     def decorate(function: F) -> F:
-        result: F = numba.njit(**COMPILED, cache=cache)(function)
+        result: F = numba.njit(**COMPILED, cache=cache, forceinline=inside)(function)
         return result
 
     return decorate

@@ -103,14 +103,15 @@ def step_three(
     across: Any, down: Any, c: int, y: Any, o: int, tau: float,
 ) -> None:  # fmt: skip
     """The same for three coupled fields; all their rows lie ``LANE`` apart."""
+    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
     t1, t2, b1, b2 = t + LANE, t + 2 * LANE, b + LANE, b + 2 * LANE
     c1, c2, o1, o2 = c + LANE, c + 2 * LANE, o + LANE, o + 2 * LANE
-    P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(coupling, kind, x, t, b, t1, b1, t2, b2, low, k, rate)
+    P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(coupling, kind, x, t, b, t1, b1, t2, b2, low, Y, Z, d, dY, e, rate)
     left0, _ = meet(P0, Q0, R0, across, down, c + low)
     left1, _ = meet(P1, Q1, R1, across, down, c1 + low)
     left2, _ = meet(P2, Q2, R2, across, down, c2 + low)
     for j in range(low, high):
-        P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(coupling, kind, x, t, b, t1, b1, t2, b2, j + 1, k, rate)
+        P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(coupling, kind, x, t, b, t1, b1, t2, b2, j + 1, Y, Z, d, dY, e, rate)
         E0, F0 = meet(P0, Q0, R0, across, down, c + j + 1)
         E1, F1 = meet(P1, Q1, R1, across, down, c1 + j + 1)
         E2, F2 = meet(P2, Q2, R2, across, down, c2 + j + 1)
@@ -120,12 +121,12 @@ def step_three(
         left0, left1, left2 = E0, E1, E2
 
 
-@compiled()
+@compiled(inside=True)
 def _three(
-    coupling: int, kind: int, x: Any, t0: int, b0: int, t1: int, b1: int, t2: int, b2: int, j: int, k: Any, rate: float
-) -> Any:
+    coupling: int, kind: int, x: Any, t0: int, b0: int, t1: int, b1: int, t2: int, b2: int, j: int,
+    Y: float, Z: float, d: float, dY: float, e: float, rate: float,
+) -> Any:  # fmt: skip
     """The fluxes of three fields in cell j under their common tensor."""
-    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
     p0, q0, r0 = haar(x, t0, b0, j)
     p1, q1, r1 = haar(x, t1, b1, j)
     p2, q2, r2 = haar(x, t2, b2, j)
