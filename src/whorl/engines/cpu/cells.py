@@ -24,6 +24,7 @@ __all__ = [
     "entries",
     "flow",
     "haar",
+    "joint",
     "measure",
     "meet",
     "spread",
@@ -85,6 +86,25 @@ measure = by_literal(_measure_uncoupled, _measure_isotropic, _measure_anisotropi
 """The structure (J11, J12, J22) of one cell; isotropic: (J11 + J22, 0, 0)."""
 
 
+# What it sees of several fields, from the sums of their products: fewer operations than field by field.
+
+
+def _joint_uncoupled(coupling, pp, pq, qq, rr, Y, Z, d, dY):  # type: ignore[no-untyped-def]
+    return fma(d, rr, pp), zero(pp), fma(Y, qq, dY * rr)
+
+
+def _joint_isotropic(coupling, pp, pq, qq, rr, Y, Z, d, dY):  # type: ignore[no-untyped-def]
+    return fma(Y, qq, fma(d + dY, rr, pp)), zero(pp), zero(pp)
+
+
+def _joint_anisotropic(coupling, pp, pq, qq, rr, Y, Z, d, dY):  # type: ignore[no-untyped-def]
+    return fma(d, rr, pp), Z * pq, fma(Y, qq, dY * rr)
+
+
+joint = by_literal(_joint_uncoupled, _joint_isotropic, _joint_anisotropic)
+"""The structure of one cell from the sums of p², pq, q² and r² over its fields."""
+
+
 # What it sees of two fields; the mixed entry counts for both sides, as derivatives with respect to b and J12 do.
 
 
@@ -114,7 +134,7 @@ def _flow_uncoupled(coupling, a, b, c, p, q, r, Y, Z, d, dY, e):  # type: ignore
 
 
 def _flow_isotropic(coupling, a, b, c, p, q, r, Y, Z, d, dY, e):  # type: ignore[no-untyped-def]
-    return a * p, a * (Y * q), a * ((d + dY) * r)
+    return a * p, (a * Y) * q, (a * (d + dY)) * r
 
 
 def _flow_anisotropic(coupling, a, b, c, p, q, r, Y, Z, d, dY, e):  # type: ignore[no-untyped-def]

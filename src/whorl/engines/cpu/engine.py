@@ -23,11 +23,11 @@ from whorl.engines.plan import Plan
 
 __all__ = ["NumbaEngine", "engine"]
 
-CACHE = 2**19
-"""Bytes of row buffers a pipeline may use: half of a usual second-level cache."""
+CACHE = 2**20
+"""Bytes of row buffers a pipeline may use: a usual second-level cache."""
 
-DEPTH = 8
-"""The most steps taken in one pass over the image."""
+DEPTH = 12
+"""The most steps taken in one pass over the image; at most ``LINE``, the columns a window looks beyond its own."""
 
 NARROW = 1024
 """Columns below which a pass takes fewer steps rather than fewer columns."""

@@ -6,7 +6,7 @@ Each loop is short and plain enough to be vectorised. A chunk of n pixels has n 
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put
-from whorl.engines.cpu.cells import collect, entries, flow, haar, measure, meet, spread, store
+from whorl.engines.cpu.cells import collect, entries, flow, haar, joint, measure, meet, spread, store
 from whorl.engines.cpu.tensors import respond
 
 __all__ = ["LANE", "copy_row", "divergence_row", "flux", "mirror_ends", "mix_row", "step_alone"]
@@ -111,7 +111,9 @@ def step_three(
     left1, _ = meet(P1, Q1, R1, across, down, c1 + low)
     left2, _ = meet(P2, Q2, R2, across, down, c2 + low)
     for j in range(low, high):
-        P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(coupling, kind, x, t, b, t1, b1, t2, b2, j + 1, Y, Z, d, dY, e, rate)
+        P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(
+            coupling, kind, x, t, b, t1, b1, t2, b2, j + 1, Y, Z, d, dY, e, rate
+        )
         E0, F0 = meet(P0, Q0, R0, across, down, c + j + 1)
         E1, F1 = meet(P1, Q1, R1, across, down, c1 + j + 1)
         E2, F2 = meet(P2, Q2, R2, across, down, c2 + j + 1)
@@ -130,10 +132,12 @@ def _three(
     p0, q0, r0 = haar(x, t0, b0, j)
     p1, q1, r1 = haar(x, t1, b1, j)
     p2, q2, r2 = haar(x, t2, b2, j)
-    xx0, xy0, yy0 = measure(coupling, p0, q0, r0, Y, Z, d, dY)
-    xx1, xy1, yy1 = measure(coupling, p1, q1, r1, Y, Z, d, dY)
-    xx2, xy2, yy2 = measure(coupling, p2, q2, r2, Y, Z, d, dY)
-    d11, d12, d22 = respond(coupling, kind, xx0 + xx1 + xx2, xy0 + xy1 + xy2, yy0 + yy1 + yy2, rate)
+    pp = fma(p2, p2, fma(p1, p1, p0 * p0))
+    pq = fma(p2, q2, fma(p1, q1, p0 * q0))
+    qq = fma(q2, q2, fma(q1, q1, q0 * q0))
+    rr = fma(r2, r2, fma(r1, r1, r0 * r0))
+    xx, xy, yy = joint(coupling, pp, pq, qq, rr, Y, Z, d, dY)
+    d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate)
     P0, Q0, R0 = flow(coupling, d11, d12, d22, p0, q0, r0, Y, Z, d, dY, e)
     P1, Q1, R1 = flow(coupling, d11, d12, d22, p1, q1, r1, Y, Z, d, dY, e)
     P2, Q2, R2 = flow(coupling, d11, d12, d22, p2, q2, r2, Y, Z, d, dY, e)
