@@ -88,7 +88,7 @@ def _card(found: dict[str, Any], name: str, group: str, trial_name: str, about: 
         training={key: value for key, value in first["training"].items() if key not in ("seed", "checkpoint_seconds")},
         data={key: value for key, value in first["data"].items() if key != "seed"},
         about=about,
-        versions={**found["versions"], "device": found["device"], "engine": found["engine"]},
+        versions={**found["versions"], "device": first.get("device") or found["device"], "engine": found["engine"]},
     )
 
 

@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--engine", choices=["plain", "fused"], default="plain")
     parser.add_argument("--budget-seconds", type=float, default=float("inf"))
-    parser.add_argument("--only", default="", help="trials whose key contains this text")
+    parser.add_argument("--only", nargs="*", default=[""], help="trials whose key contains one of these texts")
     parser.add_argument("--images", type=int, default=50, help="test images per angle")
     parser.add_argument("--size", type=int, default=256, help="for a dry run")
     parser.add_argument("--epochs", type=int, default=0, help="for a dry run")
@@ -51,15 +51,18 @@ class Study:
         self.options, self.began = options, time.monotonic()
         self.capture = options.device.startswith("cuda")
         self.path = options.out / "study.json"
+        self.head: dict[str, Any] = {"versions": versions(), "engine": options.engine}
         self.found: dict[str, Any] = {}
         for file in [*options.resume, self.path]:
             if file.exists():
-                self.found |= json.loads(file.read_text())["trials"]
+                self.head = json.loads(file.read_text())  # of the first sitting; trials name their device
+                self.found |= self.head.pop("trials")
         chosen = (self._adapted(trial) for trial in trials())
-        self.trials = [t for t in chosen if options.only in t.key and t.key not in self.found]
+        self.trials = [t for t in chosen if any(text in t.key for text in options.only) and t.key not in self.found]
         self.tests = {
-            key: RectangleSet(options.images, "test", turning=key[0], edges=key[1], size=options.size)
-            for key in (("scene", "analytic"), ("rectangles", "analytic"), ("scene", "4x4"), ("scene", "hard"))
+            (turning, edges): RectangleSet(options.images, "test", turning=turning, edges=edges, size=options.size)
+            for turning, edges in (("scene", "analytic"), ("rectangles", "analytic"), ("scene", "4x4"), ("scene", "hard"))
+            if edges == "analytic" or any(trial.recipe.data.edges == edges for trial in self.trials)
         }
         self.validation = RectangleSet(VALIDATION, "validation", size=options.size)
         self.scenes: dict[RectangleSet, TestScenes] = {}
@@ -149,6 +152,7 @@ class Study:
             "train_psnr": history.last.psnr,
             "stopped": history.stopped,
             "seconds": trained - start,
+            "device": torch.cuda.get_device_name() if self.options.device.startswith("cuda") else "CPU",
         }
         keys = [("scene", "analytic"), ("rectangles", "analytic")]
         if trial.recipe.data.edges != "analytic":
@@ -161,8 +165,7 @@ class Study:
         return found
 
     def _write(self) -> None:
-        device = torch.cuda.get_device_name() if self.options.device.startswith("cuda") else "CPU"
-        content = {"versions": versions(), "device": device, "engine": self.options.engine, "trials": self.found}
+        content = {**self.head, "trials": self.found}
         write_atomically(self.path, (json.dumps(content, indent=None, separators=(",", ":")) + "\n").encode())
 
     def _tell(self, trial: Trial) -> None:

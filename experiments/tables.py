@@ -20,10 +20,11 @@ READINGS = (
     ("batch 4", "batches of 4"),
     ("batch 20", "batches of 20"),
     ("batch 100", "one batch of 100"),
-    ("1000 epochs", "1000 epochs"),
+    ("centred", "structure tensor without the Haar detail (centred)"),
     ("converged", "converged (rate 0.03, cosine)"),
-    ("gauss-newton", "converged (Gauss-Newton)"),
-    ("omega inside, converged", "omega inside g, converged"),
+    ("omega inside, centred", "omega inside g, centred"),
+    ("omega inside, converged", "omega inside g, converged (rate 0.03, cosine)"),
+    ("omega inside, Gauss-Newton", "omega inside g, converged (Gauss-Newton, 20 images)"),
 )
 
 
@@ -138,12 +139,14 @@ def better(trials: Trials) -> str:
 
 
 def single(trials: Trials) -> str:
-    """One scale instead of eight."""
+    """One scale instead of eight, all trained to the end by second order."""
     rows = []
-    for key, trial in trials.items():
-        if key.startswith("single scale/") and "error" not in trial:
-            scene = trial["scene analytic"]
-            rows.append([key.split("/")[1], f"{scene['mean']:.2f}", f"{scene['variance']:.2g}"])
-    if not rows:
-        return "The networks of one scale are in the list of trials, but have not been run yet.\n"
-    return grid(("network", "mean PSNR", "variance"), rows)
+    for coupling in ("isotropic", "anisotropic"):
+        keys = [key for key in trials if key.startswith(f"single scale/{coupling} ")]
+        for key in [*keys, f"omega inside, Gauss-Newton/{coupling}-0.41/0"]:
+            trial = trials.get(key, {"error": "not run"})
+            if "error" not in trial:
+                scene, sigma = trial["scene analytic"], trial["network"]["sigma"]
+                scales = f"σ = {sigma:g}" if sigma else "**eight scales, ω inside g**"
+                rows.append([coupling, scales, f"{scene['mean']:.2f}", f"{scene['variance']:.2g}"])
+    return grid(("coupling", "scales", "mean PSNR", "variance"), rows)

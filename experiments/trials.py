@@ -10,9 +10,7 @@ from whorl.training import TrainingConfig
 
 PAPER = TrainingConfig(checkpoint_seconds=1e9)
 CONVERGED = TrainingConfig(rate=0.03, schedule="cosine", checkpoint_seconds=1e9)
-NEWTON = TrainingConfig(
-    optimiser="gauss-newton", derivatives="differences", images=0, batch=50, epochs=60, checkpoint_seconds=1e9
-)
+NEWTON = TrainingConfig(optimiser="gauss-newton", epochs=15, images=20, tolerance=1e-3, checkpoint_seconds=1e9)
 LONG = replace(CONVERGED, epochs=400)
 
 CANDIDATES = {
@@ -82,8 +80,11 @@ def trials() -> Iterator[Trial]:
     for seed in range(3):
         for name, spec in PLAIN.items():
             yield _trial("converged", name, Recipe(spec, training=CONVERGED), seed)
-    for name, spec in PLAIN.items():
-        yield _trial("gauss-newton", name, Recipe(spec, training=NEWTON))
+    for name, spec in NAMED.items():
+        yield _trial("omega inside, Gauss-Newton", name, Recipe(spec, training=NEWTON))
+    for group, spec in (("omega inside, centred", NAMED), ("centred", PLAIN)):  # at alpha = 1/2 there is no detail
+        centred = replace(spec["anisotropic-0.41"], centred=True)
+        yield _trial(group, "anisotropic-0.41", Recipe(centred, training=PAPER))
     for name in READINGS:
         yield from _readings(name, PLAIN[name])
     for alpha in (0.0, 0.1, 1 / 6, 0.25, 0.3, 0.35, 0.45, 0.48):
@@ -96,7 +97,7 @@ def trials() -> Iterator[Trial]:
             yield _trial("front", f"anisotropic alpha {alpha:.3f} gamma {gamma:g}", recipe)
     for coupling in ("isotropic", "anisotropic"):
         for sigma in SINGLE:
-            recipe = Recipe(NetworkSpec(coupling, sigma=sigma), training=CONVERGED)
+            recipe = Recipe(NetworkSpec(coupling, sigma=sigma), training=NEWTON)
             yield _trial("single scale", f"{coupling} sigma {sigma:g}", recipe)
 
 
@@ -107,4 +108,3 @@ def _readings(name: str, spec: NetworkSpec) -> Iterator[Trial]:
     yield _trial("rectangles turned", name, replace(base, data=RectangleSet(100, "train", turning="rectangles")))
     for batch in (4, 20, 100):
         yield _trial(f"batch {batch}", name, replace(base, training=replace(PAPER, batch=batch)))
-    yield _trial("1000 epochs", name, replace(base, training=replace(PAPER, epochs=1000)))
