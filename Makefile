@@ -15,8 +15,9 @@ $(VENV)/.dev: $(VENV)/.core
 	$(PIP) -e '.[dev]'
 	touch $@
 
+# The full test of the paper, 50 images at each of 17 angles.
 reproduce: $(VENV)/.core
-	$(BIN)/whorl reproduce
+	$(BIN)/whorl reproduce --images 50
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
