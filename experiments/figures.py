@@ -28,7 +28,8 @@ def draw_all(trials: Trials, cards: Sequence[ModelCard], folder: Path) -> None:
     draw_angles(printed, folder / "experiment-psnr-printed.png")
     shown = [Measured(by_name[name], RectangleSet(50), {by_name[name].chosen: shown[0].table}) for name in PAPER]
     draw_comparison(shown, folder / "experiment-comparison.png", image=SHOWN, dpi=110)
-    draw_front(trials, folder / "experiment-front.png")
+    draw_front(trials, "paper", "front", folder / "experiment-front.png")
+    draw_front(trials, "omega inside, Gauss-Newton", "omega inside, front", folder / "experiment-front-converged.png")
     draw_better(trials, folder / "experiment-better.png")
     draw_schedule(by_name["whorl-28"], folder / "experiment-schedule.png")
 
@@ -44,16 +45,19 @@ def _measured(trials: Trials, card: ModelCard, group: str, name: str) -> Measure
     return Measured(card, RectangleSet(50), tables)
 
 
-def draw_front(trials: Trials, path: Path) -> None:
-    """Mean PSNR and variance over alpha, and the anisotropic network's way through gamma."""
+def draw_front(trials: Trials, named: str, group: str, path: Path) -> None:
+    """Mean PSNR and variance over alpha, and the anisotropic network's way through gamma.
+
+    The trials of ``group``, with those of ``named`` at alpha 0.41 and 0.5.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.2, 3.9), layout="constrained")
     left, right = figure.subplots(1, 2)
     for coupling, colour, mark in (("isotropic", "#00a3c4", "D"), ("anisotropic", "#f28e00", "o")):
-        points = {0.41: trials[f"paper/{coupling}-0.41/0"], 0.5: trials[f"paper/{coupling}-0.5/0"]}
+        points = {alpha: trials[f"{named}/{coupling}-{alpha:g}/0"] for alpha in (0.41, 0.5)}
         for key, trial in trials.items():
-            if key.startswith(f"front/{coupling} ") and key.endswith("gamma 0/0"):
+            if key.startswith(f"{group}/{coupling} ") and key.endswith("gamma 0/0"):
                 points[trial["network"]["alpha"]] = trial
         alphas = sorted(points)
         scenes = [points[alpha]["scene analytic"] for alpha in alphas]
@@ -65,10 +69,10 @@ def draw_front(trials: Trials, path: Path) -> None:
                 right.annotate(f"{alpha:g}", (x, y), xytext=(5, -9), textcoords="offset points", fontsize=7)
     for alpha, colour in ((0.0, "#b0b0b0"), (0.25, "#707070"), (0.41, "black")):
         found = [
-            t["scene analytic"] for k, t in trials.items() if k.startswith(f"front/anisotropic alpha {alpha:.3f} ")
+            t["scene analytic"] for k, t in trials.items() if k.startswith(f"{group}/anisotropic alpha {alpha:.3f} ")
         ]
         if alpha == 0.41:
-            found.insert(0, trials["paper/anisotropic-0.41/0"]["scene analytic"])
+            found.insert(0, trials[f"{named}/anisotropic-0.41/0"]["scene analytic"])
         x, y = [s["variance"] for s in found], [s["mean"] for s in found]
         right.plot(x, y, color=colour, marker=".", linestyle="--", label=f"anisotropic, α = {alpha:g}, γ = 0 … 1")
     left.set(xlabel="α", ylabel="variance over the angles [dB²]", yscale="log")

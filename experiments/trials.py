@@ -95,6 +95,12 @@ def trials() -> Iterator[Trial]:
         for gamma in (0.25, 0.5, 1.0):
             recipe = Recipe(NetworkSpec(alpha=alpha, gamma=gamma), training=PAPER)
             yield _trial("front", f"anisotropic alpha {alpha:.3f} gamma {gamma:g}", recipe)
+    for alpha, gamma in ((0.0, 0), (0.25, 0), (0.35, 0), (0.45, 0), (0.0, 1), (0.25, 1), (0.41, 1)):
+        for coupling in ("isotropic", "anisotropic")[gamma:]:
+            spec = NetworkSpec(coupling, alpha, float(gamma), omega_inside=True)
+            name = f"{coupling} alpha {alpha:.3f} gamma {gamma}"
+            for seed in range(3 if (coupling, alpha) == ("anisotropic", 0.45) else 1):  # the best of the front
+                yield _trial("omega inside, front", name, Recipe(spec, training=NEWTON), seed)
     for coupling in ("isotropic", "anisotropic"):
         for sigma in SINGLE:
             recipe = Recipe(NetworkSpec(coupling, sigma=sigma), training=NEWTON)
