@@ -25,6 +25,7 @@ from whorl.training import TensorPairs
 from whorl.training.checkpoint import versions, write_atomically
 
 VALIDATION = 20
+TESTS = (("scene", "analytic"), ("rectangles", "analytic"), ("scene", "4x4"), ("scene", "hard"))
 
 
 def main() -> None:
@@ -61,7 +62,7 @@ class Study:
         self.trials = [t for t in chosen if any(text in t.key for text in options.only) and t.key not in self.found]
         self.tests = {
             (turning, edges): RectangleSet(options.images, "test", turning=turning, edges=edges, size=options.size)
-            for turning, edges in (("scene", "analytic"), ("rectangles", "analytic"), ("scene", "4x4"), ("scene", "hard"))
+            for turning, edges in TESTS
             if edges == "analytic" or any(trial.recipe.data.edges == edges for trial in self.trials)
         }
         self.validation = RectangleSet(VALIDATION, "validation", size=options.size)
