@@ -1,16 +1,30 @@
 r"""The sampled Gaussian on rows of an image: :math:`w_0 u_0 + \sum_k w_k (u_{-k} + u_{+k})`, along y, then along x.
 
-Taps are added in the order k = 1, 2, ..., each by one fused multiply-add, at every pixel alike: constants stay constant
-and a strip of an image gives the bits of the whole. Mirrored rows are found by their index, mirrored columns are
-written beside the row. Four taps are taken per pass over a row, so that the sum is loaded and stored once
-for the four.
+Taps are added in the order k = 1, 2, ..., at every pixel alike: constants stay constant and a strip of an image gives
+the bits of the whole. A literal says how a product is added: ``ONCE`` rounded, by a fused multiply-add, or ``TWICE``,
+after the product and after the sum, as PyTorch does. Mirrored rows are found by their index, mirrored columns are
+written beside the row. Four taps are taken per pass over a row, so that the sum is loaded and stored once for the four.
 """
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put
+from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put
 
-__all__ = ["mirrored", "smooth_columns", "smooth_rows"]
+__all__ = ["ONCE", "TWICE", "mirrored", "smooth_columns", "smooth_rows"]
+
+ONCE, TWICE = range(2)
+
+
+def _rounded_once(rounding, a, b, c):  # type: ignore[no-untyped-def]
+    return fma(a, b, c)
+
+
+def _rounded_twice(rounding, a, b, c):  # type: ignore[no-untyped-def]
+    return c + a * b
+
+
+plus_product = by_literal(_rounded_once, _rounded_twice)
+"""``a * b + c``."""
 
 
 @compiled()
@@ -22,7 +36,8 @@ def mirrored(i: int, size: int) -> int:
 
 @compiled()
 def smooth_columns(
-    u: Any, base: int, low: int, pitch: int, i: int, H: int, W: int, taps: Any, first: int, R: int, row: Any, o: int
+    rounding: int, u: Any, base: int, low: int, pitch: int, i: int, H: int, W: int,
+    taps: Any, first: int, R: int, row: Any, o: int,
 ) -> None:  # fmt: skip
     """Row i of the image smoothed along y into ``row[o:o+W]``; image row y starts at ``base + (y - low) * pitch``.
 
@@ -37,11 +52,11 @@ def smooth_columns(
         a1, b1 = base + (mirrored(i - k - 1, H) - low) * pitch, base + (mirrored(i + k + 1, H) - low) * pitch
         a2, b2 = base + (mirrored(i - k - 2, H) - low) * pitch, base + (mirrored(i + k + 2, H) - low) * pitch
         a3, b3 = base + (mirrored(i - k - 3, H) - low) * pitch, base + (mirrored(i + k + 3, H) - low) * pitch
-        _four(u, a0, b0, a1, b1, a2, b2, a3, b3, taps, first + k, row, o, W)
+        _four(rounding, u, a0, b0, a1, b1, a2, b2, a3, b3, taps, first + k, row, o, W)
         k += 4
     while k <= R:
         a0, b0 = base + (mirrored(i - k, H) - low) * pitch, base + (mirrored(i + k, H) - low) * pitch
-        _one(u, a0, b0, taps, first + k, row, o, W)
+        _one(rounding, u, a0, b0, taps, first + k, row, o, W)
         k += 1
     for k in range(1, R + 1):
         put(row, o - k, at(row, o + mirrored(-k, W)))
@@ -49,7 +64,9 @@ def smooth_columns(
 
 
 @compiled()
-def smooth_rows(row: Any, o: int, taps: Any, first: int, R: int, result: Any, target: int, W: int) -> None:
+def smooth_rows(
+    rounding: int, row: Any, o: int, taps: Any, first: int, R: int, result: Any, target: int, W: int
+) -> None:
     """The row smoothed along x into ``result[target:target+W]``."""
     weight = at(taps, first)
     for j in range(W):
@@ -57,28 +74,28 @@ def smooth_rows(row: Any, o: int, taps: Any, first: int, R: int, result: Any, ta
     k = 1
     while k + 3 <= R:
         a, b = o - k, o + k
-        _four(row, a, b, a - 1, b + 1, a - 2, b + 2, a - 3, b + 3, taps, first + k, result, target, W)
+        _four(rounding, row, a, b, a - 1, b + 1, a - 2, b + 2, a - 3, b + 3, taps, first + k, result, target, W)
         k += 4
     while k <= R:
-        _one(row, o - k, o + k, taps, first + k, result, target, W)
+        _one(rounding, row, o - k, o + k, taps, first + k, result, target, W)
         k += 1
 
 
 @compiled()
 def _four(
-    u: Any, a0: int, b0: int, a1: int, b1: int, a2: int, b2: int, a3: int, b3: int,
+    rounding: int, u: Any, a0: int, b0: int, a1: int, b1: int, a2: int, b2: int, a3: int, b3: int,
     taps: Any, k: int, row: Any, o: int, W: int,
 ) -> None:  # fmt: skip
     w0, w1, w2, w3 = at(taps, k), at(taps, k + 1), at(taps, k + 2), at(taps, k + 3)
     for j in range(W):
-        total = fma(w0, at(u, a0 + j) + at(u, b0 + j), at(row, o + j))
-        total = fma(w1, at(u, a1 + j) + at(u, b1 + j), total)
-        total = fma(w2, at(u, a2 + j) + at(u, b2 + j), total)
-        put(row, o + j, fma(w3, at(u, a3 + j) + at(u, b3 + j), total))
+        total = plus_product(rounding, w0, at(u, a0 + j) + at(u, b0 + j), at(row, o + j))
+        total = plus_product(rounding, w1, at(u, a1 + j) + at(u, b1 + j), total)
+        total = plus_product(rounding, w2, at(u, a2 + j) + at(u, b2 + j), total)
+        put(row, o + j, plus_product(rounding, w3, at(u, a3 + j) + at(u, b3 + j), total))
 
 
 @compiled()
-def _one(u: Any, a: int, b: int, taps: Any, k: int, row: Any, o: int, W: int) -> None:
+def _one(rounding: int, u: Any, a: int, b: int, taps: Any, k: int, row: Any, o: int, W: int) -> None:
     weight = at(taps, k)
     for j in range(W):
-        put(row, o + j, fma(weight, at(u, a + j) + at(u, b + j), at(row, o + j)))
+        put(row, o + j, plus_product(rounding, weight, at(u, a + j) + at(u, b + j), at(row, o + j)))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp
-from whorl.engines.cpu.gaussian import smooth_columns, smooth_rows
+from whorl.engines.cpu.gaussian import ONCE, smooth_columns, smooth_rows
 from whorl.engines.cpu.rows import divergence_row, flux, mirror_ends, structure, tensor
 
 __all__ = ["smooth_fields", "strip", "subtract_smoothed"]
@@ -95,8 +95,8 @@ def smooth_fields(
         base = (first + channel[f]) * H * W
         for y in range(top, bottom):
             target = (f * height + y - top) * pitch
-            smooth_columns(u, base, 0, W, y, H, W, taps, start[s], radius[s], row, pad)
-            smooth_rows(row, pad, taps, start[s], radius[s], fields, target + 1, W)
+            smooth_columns(ONCE, u, base, 0, W, y, H, W, taps, start[s], radius[s], row, pad)
+            smooth_rows(ONCE, row, pad, taps, start[s], radius[s], fields, target + 1, W)
             mirror_ends(fields, target, W)
 
 
@@ -117,7 +117,9 @@ def subtract_smoothed(
             for m in range(moved.shape[1]):
                 f = moved[g, m]
                 s, here, weight = scale[f], ((first + channel[f]) * H + y) * W, -at(factor, f)
-                smooth_columns(sources, f * (high - low) * W, low, W, y, H, W, taps, start[s], radius[s], row, pad)
-                smooth_rows(row, pad, taps, start[s], radius[s], smooth, 0, W)
+                smooth_columns(
+                    ONCE, sources, f * (high - low) * W, low, W, y, H, W, taps, start[s], radius[s], row, pad
+                )
+                smooth_rows(ONCE, row, pad, taps, start[s], radius[s], smooth, 0, W)
                 for j in range(W):
                     put(out, here + j, fma(weight, at(smooth, j), at(out, here + j)))
