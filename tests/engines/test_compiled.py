@@ -184,19 +184,28 @@ def test_kernels_are_kept_on_disk(tmp_path):
 @pytest.mark.parametrize("name", ["gerig", "weickert-brox"])
 @pytest.mark.parametrize("channels", [1, 2, 3])
 def test_windows_of_wide_images_give_the_bits_of_the_whole(name, channels, rng):
-    """Wide images are taken in blocks of columns, three coupled channels side by side."""
+    """Wide images are taken in blocks of columns, three coupled channels side by side; in several passes."""
     u = catalogue.noise(rng, 1, channels, 24, 3001, dtype=torch.float32)
     model = models.build(name, contrast=12.0)
-    whole = run(model, u, 9)
+    whole = run(model, u, 20)
     for x in (0, 990, 1480, 2960):
-        left = max(0, x - 9)
-        window = run(model, u[..., left : x + 41 + 9], 9)
+        left = max(0, x - 20)
+        window = run(model, u[..., left : x + 41 + 20], 20)
         assert torch.equal(window[..., x - left : x - left + 41], whole[..., x : x + 41])
     one_by_one = u
     with torch.no_grad():
-        for _ in range(9):
+        for _ in range(20):
             one_by_one = model.step(one_by_one, engine="numba")
     assert torch.equal(one_by_one, whole)
+
+
+@pytest.mark.parametrize("name", ["gerig", "weickert-brox", "uncoupled"])
+def test_three_channels_on_pixels_of_unequal_size_agree_with_the_reference(name, rng):
+    u = catalogue.noise(rng, 1, 3, 24, 31, dtype=torch.float64)
+    model = models.build(name, contrast=12.0, spacing=(0.7, 1.3)).double()
+    with torch.no_grad():
+        found, wanted = (model.step(u, engine=engine) for engine in ("numba", "reference"))
+    assert (found - wanted).abs().max() <= 8 * torch.finfo(u.dtype).eps * u.abs().max()
 
 
 @pytest.mark.parametrize("engine", ["numba", "reference"])

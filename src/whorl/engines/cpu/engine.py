@@ -26,8 +26,8 @@ __all__ = ["NumbaEngine", "engine"]
 CACHE = 2**20
 """Bytes of row buffers a pipeline may use: a usual second-level cache."""
 
-DEPTH = 12
-"""The most steps taken in one pass over the image; at most ``LINE``, the columns a window looks beyond its own."""
+DEPTH = min(12, LINE)
+"""The most steps taken in one pass over the image; windows look ``LINE`` columns beyond their own."""
 
 NARROW = 1024
 """Columns below which a pass takes fewer steps rather than fewer columns."""
