@@ -67,7 +67,7 @@ def test_the_table_has_five_columns_for_every_model():
         "multiscale-isotropic",
         "multiscale-anisotropic",
     ]
-    assert whorl.models.row("eed").equation == "divform"
+    assert whorl.models.row("eed").equation == "(2)"
 
 
 def test_the_package_lists_what_it_offers():

@@ -15,9 +15,8 @@ __all__ = ["DiffusionBlock"]
 class DiffusionBlock(nn.Module):
     r"""One explicit diffusion step, :math:`u^{k+1} = u^k - \tau K^* \Phi(K u^k)`.
 
-    What the operator stacks and the activation couples makes it the paper's diffusion block (equation explicit), its
-    fully coupled multi-channel block (equation coupled_mc) or its fully coupled multiscale block (equation
-    fullcoupling).
+    The operator's channels and the activation's coupling decide which block of the paper it is: the diffusion block,
+    equation (17), the fully coupled multi-channel block, (28), or the fully coupled multiscale block, (36).
 
     Parameters
     ----------
@@ -78,13 +77,13 @@ class DiffusionBlock(nn.Module):
     def to_resnet(self, channels: int = 1) -> ResNetBlock:
         r"""The same step as :math:`\varphi_2(f + W_2\, \varphi_1(W_1 f + b_1) + b_2)`, in plain convolutions.
 
-        Equation (resblock) with :math:`W_1 = K`, :math:`\varphi_1 = \tau\Phi`, :math:`W_2 = -K^*`,
+        Equation (5) with :math:`W_1 = K`, :math:`\varphi_1 = \tau\Phi`, :math:`W_2 = -K^*`,
         :math:`\varphi_2 = \mathrm{Id}` and zero biases. Equal to the block at every pixel, borders included.
         """
         return ResNetBlock(self.operator, self.activation, float(self.tau.detach()), channels, self.structure)
 
     def to_resnext(self, channels: int = 1) -> ResNeXtBlock:
-        r"""The same step as a sum over paths, equation (resnext): one path per scale.
+        r"""The same step as a sum over paths, equation (37): one path per scale.
 
         :math:`W_{1,\ell} = K_\ell`, :math:`\varphi_\ell = \tau\Phi` coupling all paths,
         :math:`W_{2,\ell} = -\omega_\ell K_\ell^*`, zero biases. Equal to the block at every pixel, borders included.

@@ -84,7 +84,7 @@ class _ScaledActivation(nn.Module):
 
 
 class ResNeXtBlock(nn.Module):
-    r"""Equation (resnext): :math:`\varphi_2\big(f + \sum_\ell W_{2,\ell}\, \varphi_\ell(W_{1,\ell} f + b_{1,\ell}) +
+    r"""Equation (37): :math:`\varphi_2\big(f + \sum_\ell W_{2,\ell}\, \varphi_\ell(W_{1,\ell} f + b_{1,\ell}) +
     b_{2,\ell}\big)`.
 
     ``W1[l]`` pads and convolves, ``W2[l]`` is its transpose with the opposite sign; the biases are zero. Parameters are
@@ -131,7 +131,7 @@ class ResNeXtBlock(nn.Module):
 
 
 class ResNetBlock(ResNeXtBlock):
-    r"""Equation (resblock), the case of a single path: :math:`\varphi_2(f + W_2\, \varphi_1(W_1 f + b_1) + b_2)`."""
+    r"""Equation (5), the case of a single path: :math:`\varphi_2(f + W_2\, \varphi_1(W_1 f + b_1) + b_2)`."""
 
     def __init__(
         self, operator: Operator, activation: Activation, tau: float, channels: int, structure: Operator | None

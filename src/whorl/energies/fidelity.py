@@ -10,7 +10,7 @@ __all__ = ["QuadraticFidelity"]
 
 
 class QuadraticFidelity(nn.Module):
-    r"""The data term :math:`D(u, f) = \frac{w}{2} \|u - f\|^2` of equation (reggeneral).
+    r"""The data term :math:`D(u, f) = \frac{w}{2} \|u - f\|^2` of equation (4).
 
     It pulls the flow towards the data :math:`f` with the force :math:`-w (u - f)` and adds :math:`w` to the norm that
     limits explicit steps: :math:`\tau \le 2 / (w + \|K\|^2 g_{\max})`.

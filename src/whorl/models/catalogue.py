@@ -38,7 +38,7 @@ ROWS: tuple[Row, ...] = (
         _SINGLE,
         "isotropic coupling via structure tensor, scalar multiplication",
         "Perona and Malik 1990",
-        "pmsc",
+        "(7)",
         options=("alpha",),
     ),
     Row(
@@ -49,7 +49,7 @@ ROWS: tuple[Row, ...] = (
         _SINGLE,
         "isotropic coupling via Hessian, scalar multiplication",
         "You and Kaveh 2000",
-        "youkaveh",
+        "(11)",
         options=("alpha",),
     ),
     Row(
@@ -60,7 +60,7 @@ ROWS: tuple[Row, ...] = (
         _SINGLE,
         "isotropic coupling via Hessian, scalar multiplication",
         "Lysaker, Lundervold and Tai 2003",
-        "lysaker",
+        "(13)",
     ),
     Row(
         "gerig",
@@ -70,7 +70,7 @@ ROWS: tuple[Row, ...] = (
         _MULTI,
         "isotropic coupling via multi-channel structure tensor, scalar multiplication",
         "Gerig, Kübler, Kikinis and Jolesz 1992",
-        "gerig",
+        "(21)",
         options=("alpha",),
     ),
     Row(
@@ -81,7 +81,7 @@ ROWS: tuple[Row, ...] = (
         _MULTI,
         "anisotropic coupling via multi-channel structure tensor, matrix-vector multiplication",
         "Weickert and Brox 2002",
-        "eed_mc",
+        "(26)",
         options=("alpha", "gamma"),
     ),
     Row(
@@ -92,7 +92,7 @@ ROWS: tuple[Row, ...] = (
         _SCALES,
         "isotropic coupling via multiscale structure tensor, scalar multiplication",
         "Alt and Weickert 2021",
-        "iso_ms",
+        "(32)",
         options=("alpha", "scales", "beta", "omega_inside"),
     ),
     Row(
@@ -103,7 +103,7 @@ ROWS: tuple[Row, ...] = (
         _SCALES,
         "anisotropic coupling via multiscale structure tensor, matrix-vector multiplication",
         "Alt and Weickert 2021",
-        "aniso_ms",
+        "(34)",
         options=("alpha", "gamma", "scales", "beta", "omega_inside"),
     ),
     Row(
@@ -126,7 +126,7 @@ ROWS: tuple[Row, ...] = (
         "u ← u − τ Kᵀ Φ(K u; K_σ u)",
         "anisotropic coupling via presmoothed structure tensor, matrix-vector multiplication",
         "Weickert 1994",
-        "divform",
+        "(2)",
         in_table=False,
         options=("alpha", "gamma", "sigma"),
     ),
@@ -138,7 +138,7 @@ ROWS: tuple[Row, ...] = (
         "u ← u − τ Kᵀ Φ(K u; K_σ u), K = (∂_θ₁, …, ∂_θₘ)",
         "none: many directions, each for itself",
         "Weickert 1994",
-        "weickert_ecmi",
+        "(1)",
         in_table=False,
         options=("sigma", "directions"),
     ),

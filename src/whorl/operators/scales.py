@@ -51,7 +51,7 @@ class ScaleStack(Operator):
 
     .. math:: K^* v = \sum_\ell \omega_\ell\, \beta_\ell\, G_{\sigma_\ell} K^* v_\ell ,
 
-    the adjoint side of the paper's equation (fullcoupling). Smoothing first and differencing then costs one smoothing
+    the adjoint side of the paper's equation (36). Smoothing first and differencing then costs one smoothing
     per scale and direction of travel.
 
     Parameters
