@@ -7,8 +7,8 @@ from whorl.activations import Isotropic
 from whorl.blocks import MirrorFold, MirrorPad, diffusion_block, literal_stencils, multichannel_block, multiscale_block
 from whorl.diffusivities import Exponential
 from whorl.energies import Energy
+from whorl.foundations.positive import Positive, geometric
 from whorl.operators import CellGradient, Hessian, ScaleStack, sample_scales
-from whorl.positive import Positive, geometric
 from whorl.schemes import equal_steps
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import whorl
 
 SOURCE = Path(whorl.__file__).parent
-ORDER = ["operators", "diffusivities", "activations", "energies", "blocks", "schemes", "models"]
+ORDER = ["foundations", "operators", "diffusivities", "activations", "energies", "blocks", "schemes", "models"]
 
 
 def loaded(statement: str) -> set[str]:

@@ -21,6 +21,7 @@ _FOLDERS = (
     "errors",
     "export",
     "files",
+    "foundations",
     "invariance",
     "large",
     "metrics",

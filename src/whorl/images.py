@@ -10,8 +10,8 @@ from torch import Tensor
 from whorl import models
 from whorl.diffusivities import Diffusivity
 from whorl.errors import ShapeError
+from whorl.foundations.types import Spacing
 from whorl.schemes import Progress
-from whorl.types import Spacing
 
 __all__ = ["diffuse", "from_tensor", "to_tensor"]
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from whorl import validation
 from whorl.activations.base import Activation
 from whorl.activations.tensors import SymmetricMatrix, eigenvalues, matrix_diffusivity
 from whorl.diffusivities import Diffusivity
-from whorl.ordered import ordered_sum
-from whorl.types import Responses
+from whorl.foundations import validation
+from whorl.foundations.ordered import ordered_sum
+from whorl.foundations.types import Responses
 
 __all__ = ["Anisotropic"]
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from whorl.diffusivities import Diffusivity
-from whorl.ordered import ordered_sum
-from whorl.types import Responses
+from whorl.foundations.ordered import ordered_sum
+from whorl.foundations.types import Responses
 
 __all__ = ["COUPLINGS", "Activation"]
 

@@ -3,8 +3,8 @@
 from torch import Tensor
 
 from whorl.activations.base import Activation
-from whorl.ordered import ordered_sum
-from whorl.types import Responses
+from whorl.foundations.ordered import ordered_sum
+from whorl.foundations.types import Responses
 
 __all__ = ["Isotropic", "Uncoupled"]
 

@@ -5,9 +5,9 @@ from torch import Tensor, nn
 from whorl import engines
 from whorl.activations import Activation
 from whorl.blocks.residual import ResNetBlock, ResNeXtBlock
+from whorl.foundations.positive import Positive
+from whorl.foundations.types import Image
 from whorl.operators import Operator
-from whorl.positive import Positive
-from whorl.types import Image
 
 __all__ = ["DiffusionBlock"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from whorl.positive import Positive
+from whorl.foundations.positive import Positive
 
 __all__ = ["Diffusivity"]
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from whorl.diffusivities.base import Diffusivity
-from whorl.ordered import ordered_sum
-from whorl.positive import geometric
+from whorl.foundations.ordered import ordered_sum
+from whorl.foundations.positive import geometric
 
 __all__ = ["FreeForm"]
 

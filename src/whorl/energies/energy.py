@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from whorl.activations import Activation
+from whorl.foundations.types import Image
 from whorl.operators import Operator
-from whorl.types import Image
 
 __all__ = ["Energy"]
 

@@ -2,9 +2,9 @@
 
 from torch import Tensor, nn
 
-from whorl import validation
 from whorl.errors import ShapeError
-from whorl.types import Image
+from whorl.foundations import validation
+from whorl.foundations.types import Image
 
 __all__ = ["QuadraticFidelity"]
 

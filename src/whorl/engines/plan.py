@@ -7,8 +7,8 @@ from torch import Tensor
 
 from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
 from whorl.diffusivities import Charbonnier, Exponential, Homogeneous, Rational, RegularisedTV, Weickert
+from whorl.foundations.types import Spacing
 from whorl.operators import CellGradient, Composed, Operator, ScaleStack
-from whorl.types import Spacing
 
 __all__ = ["Cells", "Plan", "Trained", "describe", "trained"]
 

@@ -9,8 +9,8 @@ from torch.nn.functional import conv2d
 
 from whorl.diffusivities import Diffusivity
 from whorl.export.chain import Bank, Chain
-from whorl.ordered import ordered_sum
-from whorl.types import Image, Responses
+from whorl.foundations.ordered import ordered_sum
+from whorl.foundations.types import Image, Responses
 
 __all__ = ["ConvolutionChain"]
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from whorl.foundations.ordered import ordered_sum
 from whorl.large.windows import Window, samples
 from whorl.models import Model
-from whorl.ordered import ordered_sum
 
 __all__ = ["typical_contrast"]
 

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from whorl import validation
+from whorl.foundations import validation
 from whorl.large.plan import Plan
 from whorl.large.scratch import Scratch
 from whorl.large.stages import Stage, fused, halo

@@ -7,7 +7,7 @@ from itertools import groupby
 import torch
 from torch import Tensor
 
-from whorl import validation
+from whorl.foundations import validation
 from whorl.models import Model
 from whorl.networks import DiffusionNetwork
 from whorl.schemes import Progress, check_step, equal_steps

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from whorl import validation
 from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
 from whorl.diffusivities import Diffusivity, Rescaled, by_name
+from whorl.foundations import validation
+from whorl.foundations.types import Spacing
 from whorl.models.catalogue import Row, row
 from whorl.models.model import Model
 from whorl.operators import (
@@ -20,7 +21,6 @@ from whorl.operators import (
     Smoothing,
     sample_scales,
 )
-from whorl.types import Spacing
 
 __all__ = ["build", "uncoupled_twin"]
 

@@ -6,9 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from whorl import engines, validation
+from whorl import engines
 from whorl.activations import Activation
 from whorl.energies import Energy, QuadraticFidelity, refusal
+from whorl.foundations import validation
+from whorl.foundations.types import Image, Responses
 from whorl.operators import Operator
 from whorl.schemes import (
     SCHEMES,
@@ -24,7 +26,6 @@ from whorl.schemes import (
     l2_limit,
     max_min_limit,
 )
-from whorl.types import Image, Responses
 
 __all__ = ["Model"]
 

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
 from whorl.diffusivities import Charbonnier, Diffusivity, Exponential, Rational, Weickert
+from whorl.foundations.types import Image
 from whorl.networks.chain import FusedChain
 from whorl.networks.spec import NetworkSpec
 from whorl.operators import CellGradient, ScaleSampling, ScaleStack, sample_scales
-from whorl.types import Image
 
 __all__ = ["DiffusionNetwork", "Values", "activation", "scale_stack"]
 

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from whorl.blocks import DiffusionBlock
+from whorl.foundations.types import Image
 from whorl.networks.base import DiffusionNetwork, activation, scale_stack
 from whorl.networks.spec import NetworkSpec
-from whorl.types import Image
 
 __all__ = ["MultiscaleNetwork"]
 

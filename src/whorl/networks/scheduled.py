@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 from whorl import engines
 from whorl.engines.differentiable import Step
+from whorl.foundations.types import Image
 from whorl.networks.base import DiffusionNetwork, activation, scale_stack
 from whorl.networks.spec import NetworkSpec
-from whorl.types import Image
 
 __all__ = ["ScheduledNetwork"]
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from whorl.foundations.ordered import ordered_sum
+from whorl.foundations.types import Image, Responses
 from whorl.operators.symbol import maximum_bound
-from whorl.ordered import ordered_sum
-from whorl.types import Image, Responses
 
 __all__ = ["Operator", "Scaled", "Stacked"]
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from whorl.foundations.ordered import ordered_sum
+from whorl.foundations.types import Image, Responses
 from whorl.operators.base import Operator
 from whorl.operators.laplacian import Laplacian
 from whorl.operators.smoothing import Smoothing
-from whorl.ordered import ordered_sum
-from whorl.types import Image, Responses
 
 __all__ = ["Dictionary", "LaplacianPower"]
 

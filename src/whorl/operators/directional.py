@@ -5,11 +5,11 @@ import math
 import torch
 from torch import Tensor
 
-from whorl import validation
+from whorl.foundations import validation
+from whorl.foundations.types import Image, Responses, Spacing
 from whorl.operators.base import Operator
 from whorl.operators.boundary import fold, mirror
 from whorl.operators.cells import border_weights
-from whorl.types import Image, Responses, Spacing
 
 __all__ = ["DirectionalDerivatives", "cubic_weights"]
 

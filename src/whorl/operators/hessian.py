@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from whorl import validation
+from whorl.foundations import validation
+from whorl.foundations.types import Image, Responses, Spacing
 from whorl.operators.base import Operator
 from whorl.operators.boundary import fold, mirror
-from whorl.types import Image, Responses, Spacing
 
 __all__ = ["Hessian"]
 

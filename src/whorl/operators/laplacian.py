@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
+from whorl.foundations.types import Image, Responses, Spacing
 from whorl.operators.base import Operator
 from whorl.operators.cells import CellGradient
-from whorl.types import Image, Responses, Spacing
 
 __all__ = ["Laplacian"]
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from whorl import validation
+from whorl.foundations import validation
+from whorl.foundations.ordered import ordered_sum
+from whorl.foundations.positive import geometric
+from whorl.foundations.types import Image, Responses
 from whorl.operators.base import Operator
 from whorl.operators.smoothing import TRUNCATE, Smoothing
-from whorl.ordered import ordered_sum
-from whorl.positive import geometric
-from whorl.types import Image, Responses
 
 __all__ = ["ScaleSampling", "ScaleStack", "sample_scales"]
 

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor, nn
 
-from whorl import validation
+from whorl.foundations import validation
+from whorl.foundations.types import Image, Responses
 from whorl.operators.base import Operator
 from whorl.operators.boundary import mirror
-from whorl.types import Image, Responses
 
 __all__ = ["Composed", "Smoothing", "gaussian_weights"]
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from whorl.errors import ShapeError
-from whorl.types import Spacing
+from whorl.foundations.types import Spacing
 
 
 def image(u: Any, caller: str) -> Tensor:

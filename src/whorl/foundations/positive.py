@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from whorl import validation
+from whorl.foundations import validation
 
 __all__ = ["Positive", "geometric"]
 
