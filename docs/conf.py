@@ -6,7 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "src"))
+sys.path[:0] = [str(HERE.parent / "src"), str(HERE)]
+
+import readers_map
 
 import whorl
 
@@ -103,5 +105,20 @@ def _drop_missing_pages(app, docname, source) -> None:
                 source[0] = re.sub(rf"^   {entry}\n", "", source[0], flags=re.MULTILINE)
 
 
+def _fill_in_the_map(app, docname, source) -> None:
+    """Put the tables of equations, rows and principles in the place of their names."""
+    if docname == "map":
+        source[0] = re.sub(
+            r"^\.\. readers-map:: (\w+)$", lambda found: readers_map.table(found[1]), source[0], flags=re.MULTILINE
+        )
+
+
+def _always_read_the_map(app, env, added, changed, removed) -> list[str]:
+    """Any change of the code may move its lines."""
+    return ["map"]
+
+
 def setup(app) -> None:
     app.connect("source-read", _drop_missing_pages)
+    app.connect("source-read", _fill_in_the_map)
+    app.connect("env-get-outdated", _always_read_the_map)
