@@ -112,7 +112,7 @@ def _race(name: str, pairs: Any, goal: float) -> tuple[float, float, int]:
     """Gauss–Newton until the goal is reached: the loss then, its own seconds, its iterations."""
     from whorl.networks.build import build_network
     from whorl.training import train
-    from whorl.training.progress import Progress
+    from whorl.training.reporters import Reporter
 
     recipe = _recipe(name, "gauss-newton", tolerance=0.0)
     network = build_network(recipe.network)
@@ -122,7 +122,7 @@ def _race(name: str, pairs: Any, goal: float) -> tuple[float, float, int]:
     class Reached(Exception):
         pass
 
-    class Watch(Progress):
+    class Watch(Reporter):
         def epoch(self, done: int, total: int, epoch: Any, remaining: float) -> None:
             losses.append(_full_loss(network, pairs))  # outside the epoch's own clock
             seconds.append(epoch.seconds)

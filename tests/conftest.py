@@ -16,3 +16,10 @@ def rng() -> torch.Generator:
 
 # Doctests are collected from every module; several files of this name would be taken for one.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+
+
+@pytest.fixture(autouse=True)
+def denormals():
+    """Commands that run inside the tests flush denormal numbers to zero; the next test has them again."""
+    yield
+    torch.set_flush_denormal(False)

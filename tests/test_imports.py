@@ -1,8 +1,10 @@
 """Nothing heavy is imported until it is used, and folders import only from earlier ones."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import whorl
@@ -45,3 +47,27 @@ def test_folders_import_only_from_earlier_ones():
                 if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("whorl."):
                     target = node.module.split(".")[1]
                     assert target in allowed or target not in ORDER, f"{path.name} imports whorl.{target}"
+
+
+def test_every_package_asked_for_is_imported():
+    """What ``pip install whorl`` and its extras bring is used by the library itself, not by its tests alone."""
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + [
+        name for extra in re.findall(r"\w+", extras["all"][0])[1:] for name in extras[extra]
+    ]
+    imported = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.partition(".")[0])
+    names = {re.split(r"[\[><=]", requirement)[0] for requirement in wanted}
+    assert {name for name in names if {"pillow": "PIL"}.get(name, name) not in imported} == set()
+
+
+def test_every_folder_of_the_library_is_an_attribute():
+    folders = {path.parent.name for path in SOURCE.glob("*/__init__.py")} - {"cli", "page"}
+    assert {name for name in folders if not hasattr(whorl, name)} == set()
+    assert folders <= set(dir(whorl))

@@ -11,13 +11,13 @@ import numpy as np
 import torch
 
 import whorl
-from whorl.data import Scene, gaussian_noise
+from whorl.data import RectangleScene, gaussian_noise
 from whorl.operators import CellGradient, ScaleStack, sample_scales
 
 # %%
 # White rectangles under noise of standard deviation 60, as in the paper's experiment.
 
-scene = Scene(np.array([[-26.0, 22.0], [8.0, -30.0], [34.0, 30.0]]), size=(64.0, 32.0), shape=(128, 128))
+scene = RectangleScene(np.array([[-26.0, 22.0], [8.0, -30.0], [34.0, 30.0]]), size=(64.0, 32.0), shape=(128, 128))
 clean = torch.from_numpy(scene.render(angle=30))[None, None]
 noisy = clean + gaussian_noise(1, (1, 128, 128), 60.0)
 K = ScaleStack(CellGradient(), sample_scales(8))

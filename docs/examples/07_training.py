@@ -12,7 +12,7 @@ import torch
 
 import whorl
 from whorl.blocks import multiscale_block
-from whorl.data import Scene, gaussian_noise
+from whorl.data import RectangleScene, gaussian_noise
 
 torch.manual_seed(0)
 
@@ -23,7 +23,7 @@ torch.manual_seed(0)
 def pairs(count, angle, split):
     """Clean and noisy pictures of a few rectangles."""
     rng = np.random.default_rng(count)
-    scenes = [Scene(rng.uniform(-26, 26, (3, 2)), size=(44.0, 22.0), shape=(64, 64)) for _ in range(count)]
+    scenes = [RectangleScene(rng.uniform(-26, 26, (3, 2)), size=(44.0, 22.0), shape=(64, 64)) for _ in range(count)]
     clean = torch.from_numpy(np.stack([scene.render(angle) for scene in scenes]))[:, None]
     return clean, clean + gaussian_noise(count, (1, 64, 64), 60.0, split)
 

@@ -19,6 +19,7 @@ _FOLDERS = (
     "energies",
     "engines",
     "errors",
+    "evaluation",
     "export",
     "files",
     "foundations",

@@ -13,7 +13,8 @@ from PIL import Image
 import whorl
 from files.samples import exif, listing, noise, picture, profile
 from whorl import files
-from whorl.files import tiff_reader, windowed
+from whorl.files import tiff_reader
+from whorl.large import pictures
 
 CONTRAST, TIME = 20.0, 1.0
 OPTIONS = ("--contrast", CONTRAST, "--time", TIME, "--threads", 1)
@@ -336,7 +337,7 @@ def test_wide_strips_are_decoded_once(tmp_path, whorl_command, monkeypatch):
     monkeypatch.setattr(
         tiff_reader._TiffPage, "_decode", lambda page, *place: decoded.append(place[0]) or genuine(page, *place)
     )
-    for module in (tiff_reader, windowed):
+    for module in (tiff_reader, pictures):
         monkeypatch.setattr(module, "CACHE", 10_000)
     words = ("filter", "--tile", 256, *OPTIONS, tmp_path / "a.tif", tmp_path / "b.tif")
     assert whorl_command(*words).code == 0

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whorl.data import ANGLES, RectangleSet, Scene, gaussian_noise, random_scene
+from whorl.data import ANGLES, RectangleScene, RectangleSet, gaussian_noise, random_scene
 from whorl.data.coverage import exact_coverage, sampled_coverage
 from whorl.data.seeds import stream
 from whorl.errors import ShapeError
@@ -80,7 +80,7 @@ def test_each_angle_of_a_scene_is_filled_alike():
 
 
 def test_rectangles_turned_about_their_own_centres_keep_them():
-    scene = Scene(np.array([[20.0, 10.0]]), "rectangles")
+    scene = RectangleScene(np.array([[20.0, 10.0]]), "rectangles")
     for angle in ANGLES:
         picture = scene.render(angle)
         y, x = np.mgrid[:256, :256] + 0.5
@@ -89,7 +89,7 @@ def test_rectangles_turned_about_their_own_centres_keep_them():
 
 
 def test_the_long_side_points_along_the_angle():
-    picture = Scene(np.zeros((1, 2)), size=(100.0, 4.0)).render(30)
+    picture = RectangleScene(np.zeros((1, 2)), size=(100.0, 4.0)).render(30)
     y, x = np.nonzero(picture > 128)
     slope = np.polyfit(x, -y, 1)[0]  # y up
     assert slope == pytest.approx(np.tan(np.deg2rad(30)), abs=0.01)
@@ -133,8 +133,8 @@ def test_scenes_and_noise_are_the_same_on_every_machine():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: Scene(np.zeros((1, 2)), "both"),
-        lambda: Scene(np.zeros((1, 2))).render(30, "soft"),
+        lambda: RectangleScene(np.zeros((1, 2)), "both"),
+        lambda: RectangleScene(np.zeros((1, 2))).render(30, "soft"),
         lambda: random_scene(0, "holdout"),
         lambda: random_scene(-1),
         lambda: stream("luck", "test", 0, 0),

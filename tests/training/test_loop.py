@@ -11,7 +11,7 @@ from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.spec import NetworkSpec
 from whorl.training import PROTOCOLS, TensorPairs, TrainingConfig, read_checkpoint, train
 from whorl.training.method import image_order
-from whorl.training.progress import Lines, Progress, show
+from whorl.training.reporters import Lines, Reporter, show
 
 QUICK = TrainingConfig(epochs=4, batch=4, rate=0.05, checkpoint_seconds=0)
 
@@ -24,7 +24,7 @@ def parameters(network: nn.Module) -> torch.Tensor:
     return torch.cat([p.detach().flatten() for p in network.parameters()])
 
 
-class Interrupt(Progress):
+class Interrupt(Reporter):
     """Ctrl-C after some epochs."""
 
     def __init__(self, after: int) -> None:

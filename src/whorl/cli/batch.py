@@ -12,21 +12,29 @@ import typer
 
 from whorl.cli.jobs import pairs
 from whorl.cli.progress import progress
-from whorl.cli.recipes import Recipe
+from whorl.cli.treatments import Treatment
 from whorl.files import Page
-from whorl.files.windowed import Job, Pages, filter_file, inspect
 from whorl.large import Stage
+from whorl.large.pictures import Job, Pages, filter_file, inspect
 
 __all__ = ["Batch", "as_tile"]
 
 
 class Batch:
-    """Runs a recipe over pairs of files and reports: text for people, or one JSON object."""
+    """Runs a treatment over pairs of files and reports: text for people, or one JSON object."""
 
     def __init__(
-        self, verb: str, recipe: Recipe, tile: int | None, pages: Pages, *, force: bool, quiet: bool, as_json: bool
+        self,
+        verb: str,
+        treatment: Treatment,
+        tile: int | None,
+        pages: Pages,
+        *,
+        force: bool,
+        quiet: bool,
+        as_json: bool,
     ) -> None:
-        self.verb, self.recipe, self.tile, self.pages = verb, recipe, tile, pages
+        self.verb, self.treatment, self.tile, self.pages = verb, treatment, tile, pages
         self.force, self.quiet, self.as_json = force, quiet, as_json
 
     def run(self, paths: Sequence[Path], dry_run: bool = False) -> None:
@@ -49,7 +57,7 @@ class Batch:
         chosen: list[dict[str, Any]] = []
 
         def choose(page: Page) -> Sequence[Stage]:
-            stages, numbers = self.recipe.stages(page)
+            stages, numbers = self.treatment.stages(page)
             chosen.append(numbers)
             return stages
 
@@ -60,7 +68,7 @@ class Batch:
                 job = inspect(source, target, choose, tile=self.tile, pages=self.pages)
             else:
                 job = filter_file(
-                    source, target, choose, tile=self.tile, pages=self.pages, device=self.recipe.device,
+                    source, target, choose, tile=self.tile, pages=self.pages, device=self.treatment.device,
                     force=self.force, advance=advance,
                 )  # fmt: skip
         except ValueError as error:

@@ -46,8 +46,8 @@ def command(
     """
     from whorl.cli.batch import Batch, as_tile
     from whorl.cli.machine import prepare
-    from whorl.cli.recipes import Denoising
+    from whorl.cli.treatments import Denoising
 
-    recipe = Denoising(network, noise, prepare(device, threads))
-    batch = Batch("denoise", recipe, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
+    treatment = Denoising(network, noise, prepare(device, threads))
+    batch = Batch("denoise", treatment, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
     batch.run([Path(path) for path in paths], dry_run=dry_run)

@@ -69,9 +69,9 @@ def command(
     """
     from whorl.cli.batch import Batch, as_tile
     from whorl.cli.machine import prepare
-    from whorl.cli.recipes import Diffusion
+    from whorl.cli.treatments import Diffusion
 
     options = {"alpha": alpha, "gamma": gamma, "sigma": sigma, "diffusivity": diffusivity}
-    recipe = Diffusion(model, time, scheme, contrast, options, prepare(device, threads))
-    batch = Batch("filter", recipe, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
+    treatment = Diffusion(model, time, scheme, contrast, options, prepare(device, threads))
+    batch = Batch("filter", treatment, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
     batch.run([Path(path) for path in paths], dry_run=dry_run)

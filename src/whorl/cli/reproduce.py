@@ -1,16 +1,11 @@
 """``whorl reproduce``: the paper's experiment, its figures and numbers, from nothing but formulas."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from whorl.cli.options import DeviceName, Force, Quiet, Threads
-
-if TYPE_CHECKING:
-    import torch
-
-    from whorl.networks.cards import ModelCard
 
 EXAMPLES = (
     "whorl reproduce",
@@ -51,87 +46,21 @@ def command(
     torch.set_flush_denormal(True)  # exp(-large) is full of numbers that are slow and mean nothing
     if turning not in ("scene", "rectangles", "both"):
         raise ValueError(f"--turning {turning}: choose scene, rectangles or both.")
-    ways = ("scene", "rectangles") if turning == "both" else (turning,)
-    place = torch.device(device)
-    cards = trained_cards(out, protocol, seeds, place, quiet=quiet) if train else shipped_cards(also or [])
-    experiment(out, cards, images, seeds, ways, place, force=force, quiet=quiet)
-
-
-def shipped_cards(also: list[str]) -> "list[ModelCard]":
-    """The paper's five networks from the package, and others by name or path."""
-    from whorl.evaluation.paper import PAPER
-    from whorl.networks.cards import load_card
-
-    return [load_card(name) for name in [*PAPER, *also]]
-
-
-def trained_cards(out: Path, protocol: str, seeds: int, device: "torch.device", *, quiet: bool) -> "list[ModelCard]":
-    """The paper's five networks, trained here; runs and cards are kept below ``out``."""
-    from whorl.evaluation.paper import PAPER
-    from whorl.networks.recipe import Recipe
-    from whorl.networks.spec import named
-    from whorl.training import PROTOCOLS
-    from whorl.training.progress import show
-
-    if protocol not in PROTOCOLS:
-        raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")
-    cards = []
-    for name in PAPER:
-        recipe, runs = Recipe(named(name), training=PROTOCOLS[protocol]), {}
-        for seed in range(seeds):
-            runs[seed] = recipe.with_seed(seed).train(
-                device=device,
-                checkpoint=out / "runs" / protocol / f"{name}-{seed}.safetensors",
-                progress=show(f"{name}, seed {seed}", quiet=quiet),
-            )
-        cards.append(recipe.card(name, runs))
-        cards[-1].write(out / "cards" / f"{name}.json")
-    return cards
-
-
-def experiment(
-    out: Path,
-    cards: "list[ModelCard]",
-    images: int,
-    seeds: int,
-    ways: tuple[str, ...],
-    device: "torch.device",
-    *,
-    force: bool = False,
-    quiet: bool = False,
-) -> None:
-    """Measure, draw, write and print."""
-    import json
-
     from whorl.cli.progress import progress
-    from whorl.data import ANGLES, RectangleSet
-    from whorl.evaluation.angles import TestScenes
-    from whorl.evaluation.charts import SHOWN, draw_angles, draw_comparison, result_table
-    from whorl.evaluation.reproduction import measure, report, report_details, wanted_seeds
-    from whorl.evaluation.store import Store
-    from whorl.files.atomic import beside, check_target
+    from whorl.data import ANGLES
+    from whorl.evaluation.charts import result_table
+    from whorl.evaluation.experiment import experiment, shipped_cards, trained_cards, work
+    from whorl.training.reporters import show
 
-    numbers, details = out / "results.json", out / "details.json"
-    for target in (numbers, details):
-        check_target(target, force or _ours(target))
-    store = Store(out / "measurements.json")
-    work = len(ways) * len(ANGLES) * images * sum(len(wanted_seeds(card, seeds)) for card in cards)
-    found = []
-    with progress(f"{len(cards)} networks at {len(ANGLES)} angles", total=work, quiet=quiet) as advance:
-        for way in ways:
-            scenes = TestScenes(RectangleSet(images, turning=way), device=device)  # type: ignore[arg-type]
-            found.append(measure(cards, scenes, seeds, store, advance=advance))
-    with beside(numbers, force=True) as part:
-        part.write_text(json.dumps(report(found[0], cards[0].training), indent=1) + "\n", encoding="utf-8")
-    with beside(details, force=True) as part:
-        everything = report_details([m for measured in found for m in measured])
-        part.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
-    for way, measured in zip(ways, found, strict=True):
-        name = "psnr.png" if way == ways[0] else f"psnr-{way}.png"
-        with beside(out / name, force=True) as part:
-            draw_angles(measured, part)
-    with beside(out / "comparison.png", force=True) as part:
-        draw_comparison(found[0], part, image=SHOWN)
+    ways: tuple[Any, ...] = ("scene", "rectangles") if turning == "both" else (turning,)
+    place = torch.device(device)
+    if train:
+        cards = trained_cards(out, protocol, seeds, place, lambda title: show(title, quiet=quiet))
+    else:
+        cards = shipped_cards(also or [])
+    title = f"{len(cards)} networks at {len(ANGLES)} angles"
+    with progress(title, total=work(cards, images, seeds, ways), quiet=quiet) as advance:
+        found = experiment(out, cards, images, seeds, ways, place, force=force, advance=advance)
     if not quiet:
         from rich.console import Console
 
@@ -139,17 +68,6 @@ def experiment(
         for measured in found:
             console.print(result_table(measured))
         console.print(f"Written to {out}: results.json, details.json, psnr.png, comparison.png", highlight=False)
-
-
-def _ours(path: Path) -> bool:
-    """Whether a file was written by this command before, and may be brought up to date."""
-    import json
-
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return False
-    return isinstance(found, dict) and bool({"protocol", "scene", "rectangles"} & found.keys())
 
 
 def models_figure(out: Path, *, force: bool = False, quiet: bool = False) -> None:

@@ -51,7 +51,7 @@ def command(
     from whorl.networks.spec import named
     from whorl.training import PROTOCOLS
     from whorl.training.distributed import join_team
-    from whorl.training.progress import show
+    from whorl.training.reporters import show
 
     if protocol not in PROTOCOLS:
         raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")

@@ -1,6 +1,6 @@
 """Pictures to test and train on: all drawn here, nothing downloaded."""
 
 from whorl.data.noise import gaussian_noise
-from whorl.data.rectangles import ANGLES, RectangleSet, Scene, random_scene
+from whorl.data.rectangles import ANGLES, RectangleScene, RectangleSet, random_scene
 
-__all__ = ["ANGLES", "RectangleSet", "Scene", "gaussian_noise", "random_scene"]
+__all__ = ["ANGLES", "RectangleScene", "RectangleSet", "gaussian_noise", "random_scene"]

@@ -20,7 +20,7 @@ from whorl.data.coverage import exact_coverage, sampled_coverage
 from whorl.data.noise import gaussian_noise
 from whorl.data.seeds import Split, stream
 
-__all__ = ["ANGLES", "Edges", "RectangleSet", "Scene", "Turning", "random_scene"]
+__all__ = ["ANGLES", "Edges", "RectangleScene", "RectangleSet", "Turning", "random_scene"]
 
 Turning = Literal["scene", "rectangles"]
 Edges = Literal["analytic", "4x4", "hard"]
@@ -33,10 +33,10 @@ _IN_DISC = (
 
 
 @dataclass(frozen=True)
-class Scene:
+class RectangleScene:
     """Rectangles ``size = (length, breadth)`` at ``centres`` (n, 2): pixels from the picture's centre, x right, y up.
 
-    >>> Scene(np.zeros((1, 2))).render(30).shape
+    >>> RectangleScene(np.zeros((1, 2))).render(30).shape
     (256, 256)
     """
 
@@ -47,12 +47,12 @@ class Scene:
 
     def __post_init__(self) -> None:
         if self.turning not in get_args(Turning):
-            raise ValueError(f"Scene(turning={self.turning!r}): choose one of {get_args(Turning)}.")
+            raise ValueError(f"RectangleScene(turning={self.turning!r}): choose one of {get_args(Turning)}.")
 
     def render(self, angle: float, edges: Edges = "analytic") -> NDArray[np.float32]:
         """Draw the scene turned counter-clockwise by ``angle`` degrees: ``(y, x)``, 0 black, 255 white."""
         if edges not in get_args(Edges):
-            raise ValueError(f"Scene.render(edges={edges!r}): choose one of {get_args(Edges)}.")
+            raise ValueError(f"RectangleScene.render(edges={edges!r}): choose one of {get_args(Edges)}.")
         boxes = self._boxes(angle)
         if edges == "analytic":
             coverage = exact_coverage(boxes, angle, self.shape)
@@ -71,7 +71,7 @@ class Scene:
 
 def random_scene(
     index: int, split: Split = "test", seed: int = 0, turning: Turning = "scene", size: int = 256
-) -> Scene:
+) -> RectangleScene:
     """Scene number ``index`` of a split: the same numbers on every machine, whatever else is drawn.
 
     Rectangles keep their share of a ``size`` x ``size`` picture, so small pictures are small versions of large ones.
@@ -84,7 +84,7 @@ def random_scene(
         centres = np.stack([radius * np.cos(turn), radius * np.sin(turn)], -1)
     else:
         centres = 256 * (draw.random((20, 2)) - 0.5)
-    return Scene(scale * centres, turning, (140 * scale, 70 * scale), (size, size))
+    return RectangleScene(scale * centres, turning, (140 * scale, 70 * scale), (size, size))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from whorl.networks.cards import ModelCard, Run
 from whorl.networks.spec import NetworkSpec
 from whorl.training import History, TensorPairs, TrainingConfig, train
 from whorl.training.distributed import Team
-from whorl.training.progress import Progress
+from whorl.training.reporters import Reporter
 
 __all__ = ["Recipe"]
 
@@ -59,7 +59,7 @@ class Recipe:
         team: Team | None = None,
         fused: bool | None = None,
         capture: bool | None = None,
-        progress: Progress | None = None,
+        progress: Reporter | None = None,
     ) -> tuple[DiffusionNetwork, History]:
         """Train from the starting values, or go on from the checkpoint.
 

@@ -18,7 +18,7 @@ from whorl.training.gauss_newton import GaussNewtonMethod
 from whorl.training.history import Epoch, History
 from whorl.training.method import Method, trainable
 from whorl.training.pairs import Pairs
-from whorl.training.progress import Progress, Silent
+from whorl.training.reporters import Reporter, Silent
 
 __all__ = ["train"]
 
@@ -33,7 +33,7 @@ def train(
     team: Team | None = None,
     capture: bool = False,
     seconds: float = math.inf,
-    progress: Progress | None = None,
+    progress: Reporter | None = None,
 ) -> History:
     """Train ``network`` in place to map noisy to clean images.
 
@@ -59,7 +59,7 @@ def train(
         Record an Adam step as a CUDA graph.
     seconds : float
         Stop cleanly after the first epoch that ends later than this; the run can be resumed.
-    progress : Progress, optional
+    progress : Reporter, optional
         Receives every finished epoch.
 
     Raises

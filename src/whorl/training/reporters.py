@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 
 from whorl.training.history import Epoch
 
-__all__ = ["Bar", "Lines", "Progress", "Silent", "show"]
+__all__ = ["Bar", "Lines", "Reporter", "Silent", "show"]
 
 
-class Progress(ABC):
+class Reporter(ABC):
     """Receives every finished epoch."""
 
     @abstractmethod
@@ -21,7 +21,7 @@ class Progress(ABC):
         """No more epochs will come."""
 
 
-class Silent(Progress):
+class Silent(Reporter):
     """Shows nothing."""
 
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
@@ -31,7 +31,7 @@ class Silent(Progress):
         """Nothing."""
 
 
-class Lines(Progress):
+class Lines(Reporter):
     """A line of text on stderr, at most every two seconds: for log files, and where rich is missing."""
 
     def __init__(self, title: str = "train", every: float = 2.0) -> None:
@@ -52,15 +52,14 @@ class Lines(Progress):
         """Nothing is left open."""
 
 
-class Bar(Progress):
+class Bar(Reporter):
     """A progress bar (rich) on stderr."""
 
     def __init__(self, title: str = "train") -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-        from rich.progress import Progress as RichProgress
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        self.bar = RichProgress(
+        self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -81,7 +80,7 @@ class Bar(Progress):
         self.bar.stop()
 
 
-def show(title: str, *, quiet: bool = False) -> Progress:
+def show(title: str, *, quiet: bool = False) -> Reporter:
     """The best way to show progress here: a bar on a terminal, lines elsewhere, nothing when ``quiet``."""
     if quiet:
         return Silent()

@@ -9,15 +9,15 @@ import torch
 
 from whorl import models
 from whorl.files import Page
-from whorl.files.windowed import colours_of
 from whorl.large import Stage, network_stages, stages
 from whorl.large.contrast import typical_contrast
 from whorl.large.noise import noise_level
+from whorl.large.pictures import colours_of
 
-__all__ = ["Denoising", "Diffusion", "Recipe"]
+__all__ = ["Denoising", "Diffusion", "Treatment"]
 
 
-class Recipe(ABC):
+class Treatment(ABC):
     """Gives the stages for a page, and says what it chose."""
 
     device: torch.device
@@ -27,7 +27,7 @@ class Recipe(ABC):
         """The stages, and the numbers that describe them for a report."""
 
 
-class Diffusion(Recipe):
+class Diffusion(Treatment):
     """A model of the catalogue; the contrast is measured on the page where none is given."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Diffusion(Recipe):
         return stages(model, self.time, scheme=self.scheme)
 
 
-class Denoising(Recipe):
+class Denoising(Treatment):
     """A trained network; the noise is measured on the page where its level is not given."""
 
     def __init__(self, name: str, noise: float | None, device: torch.device) -> None:

@@ -1,0 +1,107 @@
+"""The paper's experiment from cards to files: measure every network at every angle, write numbers and figures."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from whorl import data
+from whorl.data.rectangles import Turning
+from whorl.evaluation.angles import TestScenes
+from whorl.evaluation.charts import SHOWN, draw_angles, draw_comparison
+from whorl.evaluation.paper import PAPER
+from whorl.evaluation.reproduction import Measured, measure, report, report_details, wanted_seeds
+from whorl.evaluation.store import Store
+from whorl.files.atomic import beside, check_target
+from whorl.networks.cards import ModelCard, load_card
+from whorl.networks.recipe import Recipe
+from whorl.networks.spec import named
+from whorl.training import PROTOCOLS
+from whorl.training.reporters import Reporter
+
+__all__ = ["experiment", "shipped_cards", "trained_cards", "work"]
+
+
+def shipped_cards(also: Sequence[str] = ()) -> list[ModelCard]:
+    """The paper's five networks from the package, and others by name or path."""
+    return [load_card(name) for name in [*PAPER, *also]]
+
+
+def trained_cards(
+    out: Path,
+    protocol: str,
+    seeds: int,
+    device: torch.device | str = "cpu",
+    reporter: Callable[[str], Reporter | None] = lambda title: None,
+) -> list[ModelCard]:
+    """The paper's five networks, trained here; runs and cards are kept below ``out``.
+
+    ``reporter`` gives for the title of a run what is told of its epochs.
+    """
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")
+    cards = []
+    for name in PAPER:
+        recipe, runs = Recipe(named(name), training=PROTOCOLS[protocol]), {}
+        for seed in range(seeds):
+            runs[seed] = recipe.with_seed(seed).train(
+                device=device,
+                checkpoint=out / "runs" / protocol / f"{name}-{seed}.safetensors",
+                progress=reporter(f"{name}, seed {seed}"),
+            )
+        cards.append(recipe.card(name, runs))
+        cards[-1].write(out / "cards" / f"{name}.json")
+    return cards
+
+
+def work(cards: Sequence[ModelCard], images: int, seeds: int, ways: Sequence[Turning]) -> int:
+    """Number of images that :func:`experiment` filters."""
+    return len(ways) * len(data.ANGLES) * images * sum(len(wanted_seeds(card, seeds)) for card in cards)
+
+
+def experiment(
+    out: Path,
+    cards: Sequence[ModelCard],
+    images: int,
+    seeds: int,
+    ways: Sequence[Turning],
+    device: torch.device | str = "cpu",
+    *,
+    force: bool = False,
+    advance: Callable[[int], None] = lambda images: None,
+) -> list[list[Measured]]:
+    """Measure the networks for every way of turning the test scenes, and write numbers and figures into ``out``.
+
+    What has been measured is kept there angle by angle, so the same call goes on after an interruption. ``advance`` is
+    told how many images were filtered.
+    """
+    numbers, details = out / "results.json", out / "details.json"
+    for target in (numbers, details):
+        check_target(target, force or _ours(target))
+    store = Store(out / "measurements.json")
+    found = [
+        measure(cards, TestScenes(data.RectangleSet(images, turning=way), device=device), seeds, store, advance=advance)
+        for way in ways
+    ]
+    with beside(numbers, force=True) as part:
+        part.write_text(json.dumps(report(found[0], cards[0].training), indent=1) + "\n", encoding="utf-8")
+    with beside(details, force=True) as part:
+        everything = report_details([m for measured in found for m in measured])
+        part.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
+    for way, measured in zip(ways, found, strict=True):
+        name = "psnr.png" if way == ways[0] else f"psnr-{way}.png"
+        with beside(out / name, force=True) as part:
+            draw_angles(measured, part)
+    with beside(out / "comparison.png", force=True) as part:
+        draw_comparison(found[0], part, image=SHOWN)
+    return found
+
+
+def _ours(path: Path) -> bool:
+    """Whether a file was written by the experiment before, and may be brought up to date."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and bool({"protocol", "scene", "rectangles"} & found.keys())
