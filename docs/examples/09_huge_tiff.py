@@ -27,7 +27,8 @@ tifffile.imwrite(source, picture)
 
 # %%
 # On the command line this is ``whorl filter scan.tif smooth.tif --model weickert-brox --contrast 4000 --time 4 --tile
-# auto``. In Python, anything that gives arrays for slices is an image, and anything that takes them a target.
+# auto``. In Python, anything that can be sliced
+# into arrays can be read as an image, and anything that takes slices can be written to.
 
 scan = tifffile.memmap(source, mode="r")
 smooth = tifffile.memmap(target, shape=scan.shape, dtype=scan.dtype)
@@ -35,7 +36,8 @@ model = whorl.models.build("weickert-brox", contrast=4000.0)
 whorl.large.map(scan, model, time=4.0, tile=256, out=smooth)
 
 # %%
-# Bit by bit the result of the whole image. Around each window ten steps of reach one need a halo of ten pixels.
+# The result equals that of the whole image in every bit. Each step looks one pixel further, so ten steps need a halo of
+# ten pixels around each window.
 
 whole = whorl.diffuse(picture, model, time=4.0)
 steps = whorl.large.stages(model, time=4.0)
