@@ -1,4 +1,4 @@
-r"""Quality of an estimate against its reference: PSNR and SSIM, with the value range always said out loud.
+r"""Quality of an estimate against its reference: PSNR and SSIM, with the value range as an explicit argument.
 
 Both functions return one number **for each picture** of a batch, so that nobody averages in the wrong place: the mean
 of PSNRs is not the PSNR of the mean error. :func:`population` then sums a list of such numbers up, with the

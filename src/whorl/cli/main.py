@@ -125,7 +125,7 @@ def _print_version(wanted: bool) -> None:
 
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_print_version)
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
     """Carry the options of the command itself."""

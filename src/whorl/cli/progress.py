@@ -28,7 +28,7 @@ def progress(task: str, total: float, quiet: bool = False) -> Iterator[Callable[
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-    left = (TimeRemainingColumn(compact=True), TextColumn("left,"), TimeElapsedColumn(), TextColumn("gone"))
+    left = (TimeRemainingColumn(compact=True), TextColumn("left,"), TimeElapsedColumn(), TextColumn("elapsed"))
     bar = Progress(*columns, *left, console=Console(stderr=True), transient=True)
     job = bar.add_task(task, total=total)
     timer = threading.Timer(PATIENCE, bar.start if bar.console.is_terminal else lambda: None)

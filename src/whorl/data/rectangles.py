@@ -1,6 +1,6 @@
 r"""White rectangles of one common direction on black: the scenes of the paper's experiment.
 
-A scene is geometry, so it can be drawn at any angle without interpolation. Two ways of turning it are told apart:
+A scene is geometry, so it can be drawn at any angle without interpolation. There are two ways of turning it:
 
 - ``"scene"``: everything turns about the centre of the picture. Rectangles are drawn from a disc that reaches beyond
   the picture, so every angle is filled alike, with the density of 20 rectangles per 256 x 256 pixels;

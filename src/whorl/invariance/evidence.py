@@ -1,4 +1,4 @@
-r"""The ten models on the stand: at which contrast and time each is measured, and which filter is set beside it.
+r"""How each model is measured: its contrast, its time, and the filter it is compared with.
 
 A measurement says something only where the nonlinearity is at work and the flow is well-posed. Both pictures have a
 steepest slope of 12, so for models of the gradient :math:`\lambda = 12` lies on the very edge between smoothing and

@@ -52,8 +52,9 @@ class Showing:
         Of the upright result against the clean plate, in dB (value range 255).
     plate : float
         Difference of the two results at the shared pixels relative to the change, root mean squares. Its edges and
-        noise are as fine as a pixel lattice holds, and steeper than the contrast: models that sharpen decide there by
-        the last pixel what becomes an edge. So this number is percents where the hill's is a few ten-thousandths.
+        noise are as fine as the pixel grid allows, and steeper than the contrast. Models that sharpen turn the noise
+        there into edges, which differ from grid to grid. So this number is a few per cent, where that of the hill is a
+        few ten-thousandths.
     ulp, equal_radius : float
         From :func:`~whorl.invariance.symmetry_error` and :func:`~whorl.invariance.equal_radius_error`, at the contrast
         and time of :data:`~whorl.invariance.evidence.SETTINGS`.

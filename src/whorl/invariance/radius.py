@@ -80,7 +80,7 @@ def equal_radius_error(
     Notes
     -----
     Sees errors of the fourth and higher even orders in the angle (quarter turns and mirrors are met by construction),
-    but on radial pictures only: edges that cross are the matter of :func:`~whorl.invariance.turn_error`.
+    but on radial pictures only: crossing edges are tested by :func:`~whorl.invariance.turn_error`.
 
     Examples
     --------

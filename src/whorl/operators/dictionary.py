@@ -15,7 +15,7 @@ __all__ = ["Dictionary", "LaplacianPower"]
 
 
 class LaplacianPower(nn.Module):
-    r"""The rotationally invariant image filter :math:`(\frac{1}{4}\Delta)^m G_\sigma`, another word for a dictionary.
+    r"""The rotationally invariant image filter :math:`(\frac{1}{4}\Delta)^m G_\sigma`, to be listed in a dictionary.
 
     >>> LaplacianPower(1.0, power=2).radius
     6

@@ -83,7 +83,7 @@ class Smoothing(nn.Module):
         return f"sigma={self.sigma:g}, radius={self.radius}"
 
     def _compiled(self, u: Tensor) -> Tensor | None:
-        """The same bits from compiled loops, for large images on the processor that nothing is derived from."""
+        """The same result in every bit from compiled loops, for large images on the CPU when no gradient is needed."""
         if type(u) is not Tensor or torch.compiler.is_compiling() or u.dim() != 4 or u.numel() < LARGE:
             return None
         if u.device.type != "cpu" or (torch.is_grad_enabled() and u.requires_grad) or find_spec("numba") is None:

@@ -1,9 +1,9 @@
 r"""How many cycles, and how long: both fast schemes cover the time :math:`\tau\, n(n+1)/3` with a cycle of ``n`` steps.
 
-Cycles of growing length follow the flow: noise goes within the first units of time, when the nonlinearity changes
-fast and short cycles are needed; later it changes slowly. The number of cycles grows with the logarithm of the time,
-that of steps with its root. What a cycle gets wrong is mostly of high frequency and decays in the cycles after it: the
-last one costs the most accuracy, and is cut to the time that is left instead of shortening the steps of all.
+Cycles grow in length because the image changes fast at first, while noise is removed, and slowly later. The number of
+cycles grows with the logarithm of the time, the number of steps with its square root. The error of a cycle is mostly of
+high frequency and decays in the cycles after it, so the last cycle matters most: it is cut to the time that is left,
+which changes no other cycle.
 """
 
 import math

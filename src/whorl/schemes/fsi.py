@@ -27,8 +27,8 @@ def extrapolation(k: int) -> float:
 def fsi_steps(lengths: Iterable[int], tau: float) -> tuple[list[float], list[float]]:
     """Sizes and weights of all steps of several cycles, for engines that take them in one go.
 
-    A cycle starts with the weight 1, which forgets the iterate before: there, extrapolating a step from itself makes it
-    shorter.
+    Every cycle starts with the weight 1, so that nothing of the cycle before enters. Its first step is shorter instead,
+    which gives the same as the weight :math:`a_0` with :math:`u^{-1} = u^0`.
 
     >>> fsi_steps((1, 2), 0.75)
     ([0.5, 0.5, 0.75], [1.0, 1.0, 1.2])

@@ -3,11 +3,11 @@ r"""Second-order training for networks with few parameters: Gauss–Newton with 
 .. math:: (J^\top J + \mu\, m\, I)\, \delta = -J^\top r, \qquad \theta \leftarrow \theta + \delta,
           \qquad m = \max_i\, (J^\top J)_{ii} .
 
-The coordinates matter more than anything else. Parameters are logarithms (step sizes, contrasts) or, where only the
-magnitude counts (weights of scales, which enter squared), moved as if they were: a weight can shrink to nothing, but
-neither overshoot zero nor stick there, where its derivative vanishes. In logarithms one unit means the same for all of
-them, so that all are damped alike. (Damping each by its own curvature, Marquardt's choice, lets parameters without
-influence run away, and with the bound on the length of a step nothing else moves any more.)
+The choice of coordinates is decisive. Step sizes and contrasts are fitted as logarithms. So are the weights of scales,
+of which only the magnitude counts: a weight can become very small, but it can neither change its sign nor get stuck at
+zero, where its derivative vanishes. One unit means the same for all logarithms, so one damping fits all of them.
+(Damping each by its own curvature, as Marquardt does, lets parameters without influence take such large steps that the
+bound on the length of a step holds all others back.)
 """
 
 from collections.abc import Mapping

@@ -31,7 +31,7 @@ class NormalEquations:
 class Parameters:
     """A network's trainable parameters as one float64 vector.
 
-    Where a module says so (``by_magnitude``), the sign of a parameter has no meaning; such a one is moved by factors.
+    Where a module says so (``by_magnitude``), the sign of a parameter has no meaning; it is then changed by a factor.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -46,7 +46,7 @@ class Parameters:
         return torch.cat([p.detach().flatten().double() for p in self.named.values()])
 
     def units(self, theta: Tensor) -> Tensor:
-        """How fast the parameters change along the coordinates of :meth:`moved`: by themselves, or by one."""
+        """The derivative of the parameters by the coordinates of :meth:`moved`: the value itself, or 1."""
         return torch.where(self.unsigned.to(theta.device), theta, 1.0)
 
     def moved(self, theta: Tensor, step: Tensor) -> Tensor:
