@@ -10,6 +10,7 @@ from torch import Tensor
 from whorl import models
 from whorl.diffusivities import Diffusivity
 from whorl.errors import ShapeError
+from whorl.foundations.samples import rounded, working_dtype
 from whorl.foundations.types import Spacing
 from whorl.schemes import Progress
 
@@ -134,13 +135,9 @@ def from_tensor(result: Tensor, like: Array, channel_axis: int | None = None) ->
         plain = plain.to(like.device)
         if like.dtype.is_floating_point:
             return plain.to(like.dtype)  # type: ignore[return-value]
-        limits = torch.iinfo(like.dtype)
-        return _rounded(plain.cpu().numpy(), limits.min, limits.max, like.dtype, like.device)  # type: ignore[return-value]
-    values = plain.cpu().numpy()
-    if np.issubdtype(like.dtype, np.floating):
-        return values.astype(like.dtype, copy=False)  # type: ignore[return-value]
-    bounds = np.iinfo(like.dtype)
-    return _clipped(values, bounds.min, bounds.max).astype(like.dtype)  # type: ignore[return-value]
+        kind = torch.empty(0, dtype=like.dtype).numpy().dtype
+        return torch.from_numpy(rounded(plain.cpu().numpy(), kind)).to(like.device)  # type: ignore[return-value]
+    return rounded(plain.cpu().numpy(), like.dtype)  # type: ignore[return-value]
 
 
 def _source(image: Any) -> tuple[Tensor, torch.dtype]:
@@ -150,31 +147,9 @@ def _source(image: Any) -> tuple[Tensor, torch.dtype]:
             raise ShapeError(f"diffuse: cannot filter {image.dtype}. Convert to a real number type first.")
         wide = image.dtype in (torch.float64, torch.int32, torch.int64, torch.uint32, torch.uint64)
         return image.detach(), torch.float64 if wide else torch.float32
-    if image.dtype.kind not in "uif" or image.dtype.itemsize > 8:
-        raise ShapeError(
-            f"diffuse: cannot filter dtype {image.dtype}. Convert to a real number type first, for example "
-            "with image.astype(float)."
-        )
-    wide = image.dtype.itemsize > 2 and image.dtype != np.float32
-    dtype = np.float64 if wide else np.float32
+    dtype = working_dtype(image.dtype, "diffuse")
     # What torch cannot look at in place, or would warn of, is converted by NumPy.
     plain = image.dtype in (np.float32, np.float64, np.uint8) and image.dtype.isnative
     usable = plain and image.flags.writeable and image.flags.aligned and min(image.strides) >= 0
     array = image if usable else np.array(image, dtype=dtype, order="C")
-    return torch.from_numpy(array), torch.float64 if wide else torch.float32
-
-
-def _clipped(values: np.ndarray[Any, Any], low: int, high: int) -> np.ndarray[Any, Any]:
-    rounded = np.rint(values)
-    # The largest 64-bit integers have no float of their own: stop at the float below.
-    top = np.asarray(high, values.dtype)
-    top = np.nextafter(top, values.dtype.type(0)) if int(top) > high else top
-    clipped: np.ndarray[Any, Any] = np.clip(rounded, low, top)
-    return clipped
-
-
-def _rounded(values: np.ndarray[Any, Any], low: int, high: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    clipped = _clipped(values, low, high)
-    if dtype == torch.uint64:
-        return torch.from_numpy(clipped.astype(np.uint64)).to(device)
-    return torch.from_numpy(clipped).to(torch.int64).to(dtype).to(device)
+    return torch.from_numpy(array), torch.float64 if dtype == np.float64 else torch.float32

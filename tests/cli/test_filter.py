@@ -41,6 +41,7 @@ def expected(samples: np.ndarray, kept: int = 0, model: str = "weickert-brox") -
         (picture("cmyk", 4), "a.tif"),
         (picture("channels", 5, dtype="u2"), "a.tif"),
         (picture("rgb", 3, dtype="u2"), "a.zarr"),
+        (picture(dtype="i8"), "a.tif"),
         (picture(size=(1, 1)), "a.png"),
         (picture(dtype="u2", size=(1, 5000)), "a.png"),
         (picture(dtype="u2", size=(5000, 1)), "a.tif"),

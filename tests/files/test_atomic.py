@@ -10,7 +10,8 @@ import whorl
 from files.samples import listing, picture
 from whorl import files
 from whorl.errors import FileError
-from whorl.files.atomic import beside
+from whorl.foundations import atomic
+from whorl.foundations.atomic import beside
 
 SRC = Path(whorl.__file__).parents[1]
 
@@ -57,7 +58,7 @@ def test_old_output_stays_whole_until_the_new_one_is(tmp_path):
 
 
 def test_killed_run_is_swept_by_the_next_and_a_living_one_is_not(tmp_path):
-    program = "import sys, time; from pathlib import Path; from whorl.files.atomic import beside\n"
+    program = "import sys, time; from pathlib import Path; from whorl.foundations.atomic import beside\n"
     program += "with beside(Path(sys.argv[1])) as part: print(part, flush=True); time.sleep(60)"
     env = {**os.environ, "PYTHONPATH": str(SRC)}
     command = [sys.executable, "-c", program, str(tmp_path / "a.tif")]
@@ -89,3 +90,78 @@ def test_a_file_where_a_folder_is_needed(tmp_path):
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(FileError, match="is a folder"):
         files.write(tmp_path / "folder.png", picture(), force=True)
+
+
+def test_what_appears_meanwhile_is_kept(tmp_path):
+    def write_twice():
+        with beside(tmp_path / "a.txt") as part:
+            part.write_text("late")
+            (tmp_path / "a.txt").write_text("somebody else's")
+
+    with pytest.raises(FileError, match="exists already"):
+        write_twice()
+    assert (tmp_path / "a.txt").read_text() == "somebody else's"
+    assert listing(tmp_path) == ["a.txt"]
+
+
+def test_only_parts_of_the_same_name_are_swept(tmp_path):
+    mine = [".b.png.notes.part", ".oxx.png.1.part", ".o9.tif.1.part", ".b.png.12.partly"]
+    for name in mine:
+        (tmp_path / name).write_text("mine")
+    (tmp_path / ".o[9].tif.1.part").write_text("left by a killed run")
+    for name in ("b.png", "o*.png", "o**.png", "o[9].tif", "o?.tif"):
+        files.write(tmp_path / name, picture())
+    assert {name for name in listing(tmp_path) if name.startswith(".")} == set(mine)
+
+
+def replace_folder(target: Path) -> None:
+    with beside(target, force=True, folder=True) as part:
+        (part / "new").write_text("")
+
+
+def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+    (tmp_path / "a.zarr").mkdir()
+    (tmp_path / "a.zarr" / "old").write_text("")
+    genuine = os.replace
+
+    def fail(source, target):
+        if Path(source).suffix == ".part":
+            raise OSError(5, "Input/output error")
+        genuine(source, target)
+
+    monkeypatch.setattr(atomic.os, "replace", fail)
+    with pytest.raises(FileError, match=r"a\.zarr: cannot be written \(Input/output error\)"):
+        replace_folder(tmp_path / "a.zarr")
+    assert listing(tmp_path) == ["a.zarr", "a.zarr/old"]
+
+
+def test_a_folder_whose_replacement_was_killed_comes_back(tmp_path):
+    (tmp_path / ".a.zarr.7.old").mkdir()
+    (tmp_path / ".a.zarr.7.old" / "old").write_text("")
+    with pytest.raises(FileError, match="exists already"), beside(tmp_path / "a.zarr", folder=True):
+        pass
+    assert listing(tmp_path) == ["a.zarr", "a.zarr/old"]
+    replace_folder(tmp_path / "a.zarr")
+    assert listing(tmp_path) == ["a.zarr", "a.zarr/new"]
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+from whorl.cli.main import run
+run(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("name", ["b.png", "b.tif", "b.jpg", "b.zarr"])
+def test_a_full_disk_is_one_line_with_the_name(tmp_path, name):
+    """Files end at 60,000 bytes, which fails as a full disk does, half-way through."""
+    files.write(tmp_path / "a.tif", picture("rgb", 3, size=(1100, 1100)))
+    words = ["filter", "-q", "--time", "0.1", "--contrast", "9", str(tmp_path / "a.tif"), str(tmp_path / name)]
+    env = {**os.environ, "PYTHONPATH": str(SRC), "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(tmp_path / "x")}
+    answer = subprocess.run(
+        [sys.executable, "-c", LIMITED, *words], capture_output=True, text=True, env=env, check=False
+    )
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1), answer.stderr
+    assert f"{name}: cannot be written (File too large)" in answer.stderr
+    assert [entry for entry in listing(tmp_path) if not entry.startswith("x")] == ["a.tif"]

@@ -58,12 +58,12 @@ def test_pages_of_a_tiff_become_an_axis(tmp_path):
 def test_groups_and_foreign_samples_are_refused(tmp_path):
     group = zarr.open_group(tmp_path / "g.zarr", mode="w")
     group.create_array("0", shape=(8, 8), dtype="u1")
-    group.create_array("64", shape=(8, 8), dtype="u8")
-    with pytest.raises(FileError, match=r"there: 0, 64"):
+    group.create_array("c", shape=(8, 8), dtype="c8")
+    with pytest.raises(FileError, match=r"there: 0, c"):
         files.read(tmp_path / "g.zarr")
     assert files.read(tmp_path / "g.zarr" / "0").layout.height == 8
-    with pytest.raises(FileError, match="uint64"):
-        files.read(tmp_path / "g.zarr" / "64")
+    with pytest.raises(FileError, match="complex64"):
+        files.read(tmp_path / "g.zarr" / "c")
     group.create_array("line", shape=(8,), dtype="u1")
     with pytest.raises(FileError, match="no picture"):
         files.read(tmp_path / "g.zarr" / "line")

@@ -1,6 +1,5 @@
 """Many pictures, one after the other: what is wrong with one does not stop the others."""
 
-import json
 import logging
 import sys
 import time
@@ -14,6 +13,7 @@ from whorl.cli.jobs import pairs
 from whorl.cli.progress import progress
 from whorl.cli.treatments import Treatment
 from whorl.files import Page
+from whorl.foundations.strict_json import strict_json
 from whorl.large import Stage
 from whorl.large.pictures import Job, Pages, filter_file, inspect
 
@@ -48,7 +48,7 @@ class Batch:
                 if not self.as_json:
                     self._tell(records[-1], dry_run)
         if self.as_json:
-            typer.echo(json.dumps({"written": not dry_run, "files": records}, indent=2))
+            typer.echo(strict_json({"written": not dry_run, "files": records}, indent=2))
         if any("error" in record for record in records):
             raise typer.Exit(2)
 

@@ -31,8 +31,6 @@ def command(
     Prints PSNR by angle, mean, and variance over the angles (population, dB²). Scenes and noise are the same for every
     angle.
     """
-    import json
-
     import torch
 
     from whorl.cli.progress import progress
@@ -40,6 +38,7 @@ def command(
     from whorl.evaluation.angles import TestScenes
     from whorl.evaluation.reproduction import measure, report_details, wanted_seeds
     from whorl.evaluation.store import Store
+    from whorl.foundations.strict_json import strict_json
     from whorl.networks.cards import load_card
 
     if threads is not None:
@@ -56,7 +55,7 @@ def command(
     with progress(f"{card.name} at {len(degrees)} angles", total=work, quiet=quiet or as_json) as advance:
         (found,) = measure([card], scenes, seeds, Store(), advance=advance)
     if as_json:
-        typer.echo(json.dumps(report_details([found])[rectangles.turning][card.name]))
+        typer.echo(strict_json(report_details([found])[rectangles.turning][card.name]))
         return
     for seed, table in found.tables.items():
         typer.echo(f"{card.name}, seed {seed}, {images} images per angle, {rectangles.turning} turned")

@@ -49,7 +49,7 @@ def command(
 
     from whorl.export import model_chain, network_chain, write
     from whorl.export.write import file_format
-    from whorl.files.atomic import check_target
+    from whorl.foundations.atomic import check_target
 
     if (model is None) == (network is None):
         raise ValueError("give either --model or --network: one of them is what to export.")
@@ -76,9 +76,9 @@ def command(
 
 def _report(target: str, format: str, steps: int, about: dict[str, object], dry_run: bool, as_json: bool) -> None:
     if as_json:
-        import json
+        from whorl.foundations.strict_json import strict_json
 
-        typer.echo(json.dumps({"file": target, "format": format, "written": not dry_run, **about}, default=str))
+        typer.echo(strict_json({"file": target, "format": format, "written": not dry_run, **about}, default=str))
         return
     verb = "Would write" if dry_run else "Wrote"
     typer.echo(f"{verb} {target}: {about.get('model') or about.get('network')}, {steps} steps, {format}")

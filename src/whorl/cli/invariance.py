@@ -48,7 +48,7 @@ def command(
     import torch
 
     from whorl.cli.progress import progress
-    from whorl.files.atomic import beside, check_target
+    from whorl.foundations.atomic import beside, check_target
     from whorl.invariance.evidence import examine
 
     if plot is not None:
@@ -61,9 +61,9 @@ def command(
             model, contrast=contrast, time=time, gamma=gamma, device=device, progress=advance, **options
         )
     if as_json:
-        import json
+        from whorl.foundations.strict_json import strict_json
 
-        typer.echo(json.dumps(_report(exhibit, other), indent=2))
+        typer.echo(strict_json(_report(exhibit, other), indent=2))
     elif not quiet:
         from rich.console import Console
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from whorl.errors import FileError
-from whorl.files.atomic import check_target
 from whorl.files.formats import SUFFIXES, is_zarr
+from whorl.foundations.atomic import check_target
 
 __all__ = ["pairs"]
 
@@ -33,7 +33,7 @@ def pairs(paths: Sequence[Path], force: bool = False) -> list[tuple[Path, Path]]
         more = f" (and {len(taken) - 1} more)" if len(taken) > 1 else ""
         raise FileError(f"{taken[0]}{more}: exists already and is kept. Use --force to replace it.")
     for _, out in found:
-        check_target(out, force)
+        check_target(out, force, folder=out.suffix == ".zarr")
     return found
 
 

@@ -1,12 +1,12 @@
 """``whorl models``: what there is to choose from."""
 
-import json
 from typing import Annotated
 
 import typer
 
 from whorl.cli.options import AsJson
 from whorl.cli.uses import USES
+from whorl.foundations.strict_json import strict_json
 
 EXAMPLES = ("whorl models", "whorl models eed gerig", "whorl models --json")
 
@@ -21,7 +21,7 @@ def command(
     rows = [row(name) for name in names] if names else list(ROWS)
     if as_json:
         typer.echo(
-            json.dumps([entry.as_dict() | {"use": USES[entry.name]} for entry in rows], indent=2, ensure_ascii=False)
+            strict_json([entry.as_dict() | {"use": USES[entry.name]} for entry in rows], indent=2, ensure_ascii=False)
         )
         return
     from rich.console import Console

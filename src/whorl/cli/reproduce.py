@@ -72,11 +72,10 @@ def command(
 
 def models_figure(out: Path, *, force: bool = False, quiet: bool = False) -> None:
     """Figure and table of the ten models, as ``models.png`` and ``models.json`` in the folder ``out``."""
-    import json
-
     from whorl import models
     from whorl.cli.progress import progress
-    from whorl.files.atomic import beside, check_target
+    from whorl.foundations.atomic import beside, check_target
+    from whorl.foundations.strict_json import strict_json
     from whorl.invariance.gallery import show_all
     from whorl.invariance.gallery_chart import draw_gallery, gallery_table
 
@@ -89,7 +88,7 @@ def models_figure(out: Path, *, force: bool = False, quiet: bool = False) -> Non
         draw_gallery(showings, part, format="png")
     with beside(numbers, force) as part:
         report = {"models": {showing.name: showing.as_dict() for showing in showings}}
-        part.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        part.write_text(strict_json(report, indent=2) + "\n", encoding="utf-8")
     if not quiet:
         from rich.console import Console
 

@@ -13,7 +13,8 @@ from whorl.evaluation.charts import SHOWN, draw_angles, draw_comparison
 from whorl.evaluation.paper import PAPER
 from whorl.evaluation.reproduction import Measured, measure, report, report_details, wanted_seeds
 from whorl.evaluation.store import Store
-from whorl.files.atomic import beside, check_target
+from whorl.foundations.atomic import beside, check_target
+from whorl.foundations.strict_json import strict_json
 from whorl.networks.cards import ModelCard, load_card
 from whorl.networks.recipe import Recipe
 from whorl.networks.spec import named
@@ -85,10 +86,10 @@ def experiment(
         for way in ways
     ]
     with beside(numbers, force=True) as part:
-        part.write_text(json.dumps(report(found[0], cards[0].training), indent=1) + "\n", encoding="utf-8")
+        part.write_text(strict_json(report(found[0], cards[0].training), indent=1) + "\n", encoding="utf-8")
     with beside(details, force=True) as part:
         everything = report_details([m for measured in found for m in measured])
-        part.write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
+        part.write_text(strict_json(everything, indent=1) + "\n", encoding="utf-8")
     for way, measured in zip(ways, found, strict=True):
         name = "psnr.png" if way == ways[0] else f"psnr-{way}.png"
         with beside(out / name, force=True) as part:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from whorl.errors import FileError
-from whorl.training.checkpoint import write_atomically
+from whorl.foundations.atomic import write_bytes
 
 __all__ = ["Store"]
 
@@ -42,4 +42,4 @@ class Store:
         self.rows.setdefault(key, {})[str(angle)] = errors
         if self.path is not None:
             text = json.dumps({"format": FORMAT, "rows": self.rows}, separators=(",", ":"))
-            write_atomically(self.path, (text + "\n").encode())
+            write_bytes(self.path, (text + "\n").encode())

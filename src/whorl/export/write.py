@@ -6,7 +6,7 @@ from whorl.errors import FileError
 from whorl.export.chain import Chain
 from whorl.export.onnx_file import write_onnx
 from whorl.export.pt2 import write_pt2
-from whorl.files.atomic import beside
+from whorl.foundations.atomic import beside
 
 __all__ = ["FORMATS", "write"]
 

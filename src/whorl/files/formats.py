@@ -1,19 +1,18 @@
 """Which reader and writer a file takes: by its first bytes when reading, by its suffix when writing."""
 
 import io
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from whorl.errors import FileError
-from whorl.files.atomic import beside
 from whorl.files.base import MAX_PIXELS, Frame, Reader, Writer
 from whorl.files.jpeg import JpegReader, JpegWriter
 from whorl.files.png import SIGNATURE, PngReader, PngWriter
 from whorl.files.tiff_reader import TiffReader
 from whorl.files.tiff_writer import TiffWriter
 from whorl.files.zarr_arrays import ZarrReader, ZarrWriter
+from whorl.foundations.atomic import beside
 
 __all__ = ["SUFFIXES", "check_writable", "is_zarr", "open_reader", "open_writer"]
 
@@ -68,7 +67,7 @@ def open_writer(path: str | Path, frames: Sequence[Frame], force: bool = False) 
     """Open a picture for writing; it appears under its name when the block ends well, and not at all otherwise."""
     path = Path(path)
     kind = _kind(path)
-    with beside(path, force) as part:
+    with beside(path, force, folder=kind == "zarr") as part:
         if kind == "zarr":
             writer: Writer = ZarrWriter(part, str(path), frames)
             yield writer
@@ -78,8 +77,6 @@ def open_writer(path: str | Path, frames: Sequence[Frame], force: bool = False) 
                 writer = STREAM_WRITERS[kind](stream, str(path), frames)
                 yield writer
                 writer.finish()
-                stream.flush()
-                os.fsync(stream.fileno())  # the name must not come before the contents, even if the power goes
 
 
 def check_writable(path: str | Path, frames: Sequence[Frame]) -> None:

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from whorl.foundations.samples import rounded
+
 __all__ = ["Colour", "Layout", "Metadata", "Tag", "blackened"]
 
 Colour = Literal["grey", "rgb", "cmyk", "channels"]
@@ -51,13 +53,7 @@ class Layout:
         >>> Layout(1, 3, 1, np.dtype("u1"), "grey").round(np.array([-3.0, 2.5, 300.0]))
         array([  0,   2, 255], dtype=uint8)
         """
-        if self.dtype.kind not in "iu":
-            return values.astype(self.dtype, copy=False)
-        limits = np.iinfo(self.dtype)
-        # clip before the cast, which would wrap around; float64 holds the limits of 32 bits exactly, float32 does not
-        exact = values if self.dtype.itemsize <= 2 else values.astype(np.float64, copy=False)
-        rounded: NDArray[Any] = np.clip(np.rint(exact), limits.min, limits.max).astype(self.dtype)
-        return rounded
+        return rounded(values, self.dtype)
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,6 @@ class _TiffPage(Page):
             raise FileError(
                 f"{path}: a TIFF page with samples of type {page.dtype}, depth {page.imagedepth} is no picture."
             )
-        if page.dtype.itemsize == 8 and page.dtype.kind in "iu":
-            raise FileError(f"{path}: 64-bit whole numbers do not fit the arithmetic. Save it as 32 bit or as float.")
         self.planar = int(page.planarconfig) == 2
         self.photometric = int(page.photometric)
         samples = int(page.samplesperpixel)

@@ -35,10 +35,8 @@ class ZarrReader(Reader):
         if not isinstance(array, zarr.Array):
             inside = ", ".join(sorted(name for name, _ in array.arrays())) or "none"
             raise FileError(f"{path}: a zarr group, not an array. Name the array inside it (there: {inside}).")
-        if array.dtype.kind not in "uif" or (array.dtype.kind in "iu" and array.dtype.itemsize == 8):
-            raise FileError(
-                f"{path}: samples of type {array.dtype} cannot be filtered. Convert them to 32 bit or float."
-            )
+        if array.dtype.kind not in "uif" or array.dtype.itemsize > 8:
+            raise FileError(f"{path}: samples of type {array.dtype} cannot be filtered. Convert them to float.")
         names = getattr(array.metadata, "dimension_names", None)
         axes = axes_of(array.shape, names)
         height, width = array.shape[axes[0]], array.shape[axes[1]]

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from whorl import models
 from whorl.errors import ShapeError
+from whorl.foundations.samples import rounded, working_dtype
 from whorl.large.plan import MEMORY, plan, working_bytes
 from whorl.large.run import run
 from whorl.large.stages import Stage, network_stages, stages
 from whorl.large.windows import Window
 from whorl.networks import DiffusionNetwork
 
-__all__ = ["map", "precision", "rounded"]
+__all__ = ["map"]
 
 
 def map(
@@ -86,7 +87,7 @@ def map(
         raise ValueError(f"large.map: the model is built already. Give {', '.join(settings)} to models.build.")
     built = models.build(model, **settings) if isinstance(model, str) else model
     axis = _channel_axis(image, channel_axis)
-    precision(image.dtype)
+    working_dtype(image.dtype, "large.map")
     how = {"scheme": scheme, "cycles": cycles, "tau": tau, "engine": engine}
     steps = _stages(built.to(device), time, how)
     if type(image).__module__.partition(".")[0] == "dask":
@@ -100,31 +101,6 @@ def map(
         )
     _map_windows(image, steps, axis, out, tile, memory, device, folder, advance)
     return out
-
-
-def precision(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The float type in which samples of this type are filtered: float64 for what float32 cannot hold exactly.
-
-    >>> precision(np.dtype("uint16")), precision(np.dtype("int32"))
-    (dtype('float32'), dtype('float64'))
-    """
-    if dtype.kind not in "uif" or (dtype.kind in "ui" and dtype.itemsize > 4) or dtype.itemsize > 8:
-        raise ShapeError(f"large.map: cannot filter samples of type {dtype}. Convert to 32-bit integers or to float.")
-    wide = dtype.itemsize > 2 and dtype != np.float32
-    return np.dtype(np.float64 if wide else np.float32)
-
-
-def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """``values`` in the given type; integers are rounded half to even and clipped to their range.
-
-    >>> rounded(np.array([-3.0, 2.5, 300.0]), np.dtype("u1"))
-    array([  0,   2, 255], dtype=uint8)
-    """
-    if dtype.kind == "f":
-        return values.astype(dtype, copy=False)
-    limits = np.iinfo(dtype)  # clip before the cast, which would wrap around
-    clipped: NDArray[Any] = np.clip(np.rint(values), limits.min, limits.max).astype(dtype)
-    return clipped
 
 
 def _stages(model: models.Model | DiffusionNetwork, time: float | None, how: dict[str, Any]) -> tuple[Stage, ...]:
@@ -148,7 +124,7 @@ def _map_windows(
     folder: Path | None,
     advance: Callable[[float], None] | None,
 ) -> None:
-    kind = precision(image.dtype)
+    kind = working_dtype(image.dtype, "large.map")
     height, width = (size for index, size in enumerate(image.shape) if index != axis)
     channels = 1 if axis is None else image.shape[axis]
     tensor_type = torch.float64 if kind == np.float64 else torch.float32

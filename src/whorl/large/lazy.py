@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from whorl.large.arrays import precision, rounded
+from whorl.foundations.samples import rounded, working_dtype
 from whorl.large.plan import plan, working_bytes
 from whorl.large.run import check
 from whorl.large.stages import Stage, fused, halo
@@ -26,7 +26,7 @@ def map_lazy(image: Any, steps: tuple[Stage, ...], axis: int | None, *, memory: 
     spatial = [index for index in range(image.ndim) if index != axis]
     height, width = (image.shape[index] for index in spatial)
     channels = 1 if axis is None else image.shape[axis]
-    kind = precision(image.dtype)
+    kind = working_dtype(image.dtype)
     _, scratch = working_bytes(steps, channels, torch.float64 if kind == np.float64 else torch.float32)
     side = max(1, min(max(image.chunks[index]) for index in spatial))
     chosen = plan(height, width, steps, tile=side, scratch_cost=scratch, memory=memory)

@@ -15,7 +15,7 @@ from whorl.files.base import Canvas, Page
 from whorl.files.formats import check_writable, open_reader, open_writer
 from whorl.files.layout import Layout
 from whorl.files.tiff_reader import CACHE
-from whorl.large.arrays import precision, rounded
+from whorl.foundations.samples import rounded, working_dtype
 from whorl.large.plan import MEMORY, Plan, plan, whole_bytes, working_bytes
 from whorl.large.run import run
 from whorl.large.scratch import Scratch
@@ -106,7 +106,7 @@ def filter_file(
 
 def colours_of(page: Page) -> Callable[[Window], NDArray[Any]]:
     """The colours of a page by window, as float samples ``(c, y, x)``, for the filter."""
-    kind = precision(page.layout.dtype)
+    kind = working_dtype(page.layout.dtype)
     return lambda window: page.read(*window)[..., : page.layout.filtered].transpose(2, 0, 1).astype(kind)
 
 
@@ -131,7 +131,7 @@ def _filter_page(
 
 def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], tile: int | None, memory: int) -> Plan:
     layout = page.layout
-    kind = torch.float64 if precision(layout.dtype) == np.float64 else torch.float32
+    kind = torch.float64 if working_dtype(layout.dtype) == np.float64 else torch.float32
     pixel, scratch = working_bytes(stages, layout.filtered, kind)
     return plan(
         layout.height, layout.width, stages, tile=tile, grain=grain, bytes_per_pixel=pixel, scratch_cost=scratch,

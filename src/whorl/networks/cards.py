@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from whorl.errors import FileError
+from whorl.foundations.atomic import write_bytes
+from whorl.foundations.strict_json import strict_json
 from whorl.networks.base import DiffusionNetwork
 from whorl.networks.build import build_network
 from whorl.networks.spec import NetworkSpec
-from whorl.training.checkpoint import versions, write_atomically
+from whorl.training.checkpoint import versions
 
 __all__ = ["FORMAT", "VERSION", "ModelCard", "Run", "available", "load", "load_card"]
 
@@ -75,11 +77,11 @@ class ModelCard:
             "versions": self.versions,
         }
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | Path) -> None:
         """Write the card atomically; a file that is no model card is never replaced."""
-        if path.exists():
-            load_card(path)
-        write_atomically(path, (json.dumps(self.as_dict(), indent=1) + "\n").encode())
+        if Path(path).exists():
+            load_card(Path(path))
+        write_bytes(Path(path), (strict_json(self.as_dict(), indent=1) + "\n").encode())
 
 
 def available() -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """A local server for the page, and a copy of it for other servers."""
 
 import shutil
-import tempfile
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from whorl.errors import FileError
+from whorl.foundations.atomic import beside
 
 __all__ = ["STATIC", "copy_site", "make_server"]
 
@@ -45,18 +45,8 @@ def copy_site(folder: str | Path, *, force: bool = False) -> Path:
             raise FileError(f"{target} exists already. Choose another folder, or replace it with --force.")
         if not (target.is_dir() and (target / "kernel.wasm").exists()):
             raise FileError(f"{target} is not a copy of the page, so it is not replaced. Choose another folder.")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".part", dir=target.parent))
-    except OSError as error:
-        raise FileError(f"{target.parent} cannot be written to ({error.strerror}). Choose another folder.") from None
-    try:
-        complete = shutil.copytree(STATIC, beside / "site")
-        if target.exists():
-            target.rename(beside / "former")
-        complete.rename(target)
-    finally:
-        shutil.rmtree(beside)
+    with beside(target, force=True, folder=True) as part:
+        shutil.copytree(STATIC, part, dirs_exist_ok=True)
     return target
 
 

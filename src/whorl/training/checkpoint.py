@@ -6,7 +6,6 @@ at any moment leaves the previous checkpoint. Nothing in it is ever executed.
 """
 
 import json
-import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from torch import Tensor
 
 from whorl import __version__
 from whorl.errors import FileError
+from whorl.foundations.atomic import write_bytes
 
 __all__ = ["FORMAT", "VERSION", "Checkpoint", "read_checkpoint", "versions", "write_checkpoint"]
 
@@ -55,27 +55,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         "meta": json.dumps({**checkpoint.meta, "versions": versions()}),
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
-    write_atomically(path, save(tensors, metadata=header))
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write ``content`` beside ``path``, flush it to the disk, and rename it: whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
-    if os.name == "posix":  # the new name itself must reach the disk, too
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    write_bytes(path, save(tensors, metadata=header))
 
 
 def read_checkpoint(path: Path, like: Mapping[str, Tensor] | None = None) -> Checkpoint:
@@ -107,27 +87,22 @@ def read_checkpoint(path: Path, like: Mapping[str, Tensor] | None = None) -> Che
 
 def _header(path: Path) -> dict[str, str]:
     """The text header, if the file is a whole checkpoint of ours."""
+    from safetensors import SafetensorError, safe_open
+
     try:
-        with open(path, "rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if not 0 < length <= min(path.stat().st_size - 8, 1 << 26):
-                raise ValueError("no safetensors header")
-            table = json.loads(file.read(length))
-        header = table.pop("__metadata__", {})
-        end = max((entry["data_offsets"][1] for entry in table.values()), default=0)
+        with safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
     except OSError as error:
-        raise FileError(f"{path}: cannot be read ({error.strerror}).") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    except SafetensorError as error:
         raise FileError(
-            f"{path}: not a whorl checkpoint, or cut off. It is left untouched; choose another name."
+            f"{path}: not a whorl checkpoint, or cut off ({error}). It is left untouched; choose another name."
         ) from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if header.get("format") != FORMAT:
         raise FileError(f"{path}: not a whorl checkpoint. It is left untouched; choose another name.")
     if header.get("version") != str(VERSION):
         raise FileError(
             f"{path}: checkpoint version {header.get('version')}, this whorl reads version {VERSION}. "
             "Use the whorl that wrote it, or choose another name."
         )
-    if path.stat().st_size != 8 + length + end:
-        raise FileError(f"{path}: cut off, {path.stat().st_size} of {8 + length + end} bytes. Delete it to start anew.")
-    return header
+    return dict(header)
