@@ -9,6 +9,7 @@ import pytest
 import torch
 from scipy import ndimage
 
+from whorl import diffusivities
 from whorl.models import build, names, uncoupled_twin
 
 SHAPE = (3, 37, 50)  # colour, odd and not square, on purpose
@@ -25,7 +26,7 @@ SETTINGS: dict[str, dict[str, float]] = {
     "eed": {"alpha": 0.41, "gamma": 0.3, "sigma": 1.3},
     "weickert-integration": {"sigma": 1.5},
 }
-DIFFUSIVITIES = ("exponential", "rational", "charbonnier")
+DIFFUSIVITIES = [name for name in diffusivities.names() if name != "free-form"]
 # You and Kaveh have one channel only, and the integration model is uncoupled as it is: both have no twin of their own.
 RUNS = [
     (name, diffusivity, twin)
@@ -33,6 +34,7 @@ RUNS = [
     for twin in (False, True)
     for diffusivity in (DIFFUSIVITIES if not twin else DIFFUSIVITIES[:1])
     if not (twin and name in ("you-kaveh", "weickert-integration"))
+    if not (name == "eed" and diffusivity == "tv")  # refused: edges are smoothed along with g(0) = 1
 ]
 
 

@@ -38,6 +38,16 @@ export async function bothWays(page, { address, angle, noise, model, values }) {
   }, { angle, noise, model, values });
 }
 
+// The names the kernel has numbers for.
+export async function kernelNames(page, { address }) {
+  await page.goto(`${address}${BLANK}`);
+  return page.evaluate(async () => {
+    const { loadKernel } = await import(new URL("js/filter.js", location));
+    const { kinds, laws } = await loadKernel(new URL("kernel.wasm", location));
+    return { diffusivities: Object.keys(kinds), laws: Object.keys(laws) };
+  });
+}
+
 export async function offeredModels(page, { address }) {
   await page.goto(address);
   return page.evaluate(() => [...document.querySelectorAll("#model option")].map((option) => option.value));

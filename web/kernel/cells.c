@@ -5,66 +5,117 @@
  *   r = (u11 - u10 - u01 + u00) / 2     the remaining Haar detail
  *
  * -div(D grad u) = K^T (a p + b q, b p + c q, mu r),  mu = (1 - 2 alpha) (a + c - 2 gamma |b|),  D = [[a, b], [b, c]].
+ *
+ * Everything goes row by row: what a row of cells needs stays in the fastest memory, and an image is read once a step.
  */
 #include "kernel.h"
 
-/* frame = image with its half-sample mirror around it. */
-void EXPORT(extend)(PLANE frame, VIEW u, int H, int W) {
-    for (int y = -1; y <= H; ++y) {
-        const float *row = u + (y < 0 ? 0 : y < H ? y : H - 1) * W;
-        float *out = frame + (y + 1) * (W + 2);
-        out[0] = row[0];
-        for (int x = 0; x < W; ++x) out[x + 1] = row[x];
-        out[W + 1] = row[W - 1];
+/* p, q, r in row j of the cells. Across the border the mirror image continues, so that differences across vanish. */
+static void differences(PLANE p, PLANE q, PLANE r, VIEW u, int j, int H, int W) {
+    const float *up = u + (j > 0 ? j - 1 : 0) * W, *down = u + (j < H ? j : H - 1) * W;
+    p[0] = r[0] = p[W] = r[W] = 0.0f;
+    q[0] = down[0] - up[0];
+    q[W] = down[W - 1] - up[W - 1];
+    for (int i = 1; i < W; ++i) {
+        const float u00 = up[i - 1], u10 = up[i], u01 = down[i - 1], u11 = down[i];
+        const float top = u10 - u00, bottom = u11 - u01;
+        p[i] = 0.5f * (top + bottom);
+        r[i] = 0.5f * (bottom - top);
+        q[i] = 0.5f * ((u01 - u00) + (u11 - u10));
     }
 }
 
-/* J += weight * [[p^2 + e r^2, p q], [p q, q^2 + e r^2]] in every cell, e = 1 - 2 alpha. */
-void EXPORT(structure)(PLANE J11, PLANE J12, PLANE J22, VIEW frame, int H, int W, float alpha, float weight) {
-    const float e = 1.0f - 2.0f * alpha;
-    for (int j = 0; j <= H; ++j) {
-        const float *up = frame + j * (W + 2), *down = up + W + 2;
-        const int base = j * (W + 1);
-        for (int i = 0; i <= W; ++i) {
-            const float u00 = up[i], u10 = up[i + 1], u01 = down[i], u11 = down[i + 1];
-            const float top = u10 - u00, bottom = u11 - u01;
-            const float p = 0.5f * (top + bottom), r = 0.5f * (bottom - top);
-            const float q = 0.5f * ((u01 - u00) + (u11 - u10));
-            const float rest = e * (r * r);
-            J11[base + i] += weight * (p * p + rest);
-            J12[base + i] += weight * (p * q);
-            J22[base + i] += weight * (q * q + rest);
+/* J += weight * [[p^2 + e r^2, p q], [p q, q^2 + e r^2]], e = 1 - 2 alpha; the first one is not added to anything. */
+static void add_structure(PLANE J11, PLANE J12, PLANE J22, VIEW p, VIEW q, VIEW r, int n, float e, float weight, int first) {
+    if (first) {
+        for (int i = 0; i < n; ++i) {
+            const float rest = e * (r[i] * r[i]);
+            J11[i] = weight * (p[i] * p[i] + rest);
+            J12[i] = weight * (p[i] * q[i]);
+            J22[i] = weight * (q[i] * q[i] + rest);
+        }
+    } else {
+        for (int i = 0; i < n; ++i) {
+            const float rest = e * (r[i] * r[i]);
+            J11[i] += weight * (p[i] * p[i] + rest);
+            J12[i] += weight * (p[i] * q[i]);
+            J22[i] += weight * (q[i] * q[i] + rest);
         }
     }
 }
 
-/* out = K^T (a p + b q, b p + c q, mu r), one image row at a time; `rows` holds 6 * (W + 1) floats. */
-void EXPORT(minus_divergence)(PLANE out, VIEW frame, VIEW a, VIEW b, VIEW c, PLANE rows, int H, int W, float alpha,
+/* (p, q, r) becomes the flux (a p + b q, b p + c q, mu r). */
+static void flux(PLANE p, PLANE q, PLANE r, VIEW a, VIEW b, VIEW c, int n, float e, float gamma) {
+    for (int i = 0; i < n; ++i) {
+        const float x = p[i], y = q[i];
+        p[i] = a[i] * x + b[i] * y;
+        q[i] = b[i] * x + c[i] * y;
+        r[i] = e * (a[i] + c[i] - 2.0f * gamma * __builtin_fabsf(b[i])) * r[i];
+    }
+}
+
+/* K^T of the fluxes in the rows above and below: pixel x is u11 and u01 of the two cells above it, u10 and u00 below. */
+static inline float gathered(VIEW above, VIEW below, int cells, int x) {
+    const float *P0 = above, *Q0 = P0 + cells, *R0 = Q0 + cells, *P = below, *Q = P + cells, *R = Q + cells;
+    const float up = (P0[x] + Q0[x] + R0[x]) + (Q0[x + 1] - P0[x + 1] - R0[x + 1]);
+    const float down = (P[x] - Q[x] - R[x]) + (R[x + 1] - P[x + 1] - Q[x + 1]);
+    return 0.5f * (up + down);
+}
+
+/* J, or with a law D, of `count` planes that lie one behind the other, each with its weight. `rows`: 3 (W + 1). */
+void EXPORT(structure)(PLANE J11, PLANE J12, PLANE J22, VIEW planes, VIEW weights, int count, PLANE rows, int H, int W,
+                       float alpha) {
+    const int cells = W + 1;
+    float *restrict p = rows, *restrict q = p + cells, *restrict r = q + cells;
+    for (int j = 0; j <= H; ++j)
+        for (int k = 0; k < count; ++k) {
+            differences(p, q, r, planes + k * H * W, j, H, W);
+            add_structure(J11 + j * cells, J12 + j * cells, J22 + j * cells, p, q, r, cells, 1.0f - 2.0f * alpha,
+                          weights[k], k == 0);
+        }
+}
+
+/* out = K^T D K u for a diffusion tensor in three planes. `rows`: 6 (W + 1). */
+void EXPORT(minus_divergence)(PLANE out, VIEW u, VIEW a, VIEW b, VIEW c, PLANE rows, int H, int W, float alpha,
                               float gamma) {
-    const float e = 1.0f - 2.0f * alpha;
     const int cells = W + 1;
     for (int j = 0; j <= H; ++j) {
-        const float *up = frame + j * (W + 2), *down = up + W + 2;
-        const int base = j * cells;
-        float *restrict P = rows + (j & 1) * 3 * cells, *restrict Q = P + cells, *restrict R = Q + cells;
-        for (int i = 0; i <= W; ++i) {
-            const float u00 = up[i], u10 = up[i + 1], u01 = down[i], u11 = down[i + 1];
-            const float top = u10 - u00, bottom = u11 - u01;
-            const float p = 0.5f * (top + bottom), r = 0.5f * (bottom - top);
-            const float q = 0.5f * ((u01 - u00) + (u11 - u10));
-            const float A = a[base + i], B = b[base + i], C = c[base + i];
-            P[i] = A * p + B * q;
-            Q[i] = B * p + C * q;
-            R[i] = e * (A + C - 2.0f * gamma * __builtin_fabsf(B)) * r;
-        }
+        float *restrict here = rows + (j & 1) * 3 * cells, *restrict q = here + cells, *restrict r = q + cells;
+        differences(here, q, r, u, j, H, W);
+        flux(here, q, r, a + j * cells, b + j * cells, c + j * cells, cells, 1.0f - 2.0f * alpha, gamma);
         if (j == 0) continue;
-        /* Pixel (y, x) is u11 and u01 of the two cells above it, u10 and u00 of the two below. */
-        const float *P0 = rows + (~j & 1) * 3 * cells, *Q0 = P0 + cells, *R0 = Q0 + cells;
-        float *restrict row = out + (j - 1) * W;
-        for (int x = 0; x < W; ++x) {
-            const float above = (P0[x] + Q0[x] + R0[x]) + (Q0[x + 1] - P0[x + 1] - R0[x + 1]);
-            const float below = (P[x] - Q[x] - R[x]) + (R[x + 1] - P[x + 1] - Q[x + 1]);
-            row[x] = 0.5f * (above + below);
+        const float *above = rows + (~j & 1) * 3 * cells;
+        for (int x = 0; x < W; ++x) out[(j - 1) * W + x] = gathered(above, here, cells, x);
+    }
+}
+
+/* out = u - tau K^T D K u for C coupled channels, all in one pass: D comes from the channels of `seen`, with their own
+ * alpha, or from u itself where `seen` is u. `rows`: (6 C + 6) (W + 1). */
+void EXPORT(step)(PLANE out, const float *u, const float *seen, PLANE rows, int C, int H, int W, float alpha,
+                  float seen_alpha, float gamma, int law, int kind, float contrast, float tau) {
+    const int cells = W + 1;
+    const float e = 1.0f - 2.0f * alpha;
+    float *restrict J = rows + 6 * C * cells, *restrict other = J + 3 * cells;
+    for (int j = 0; j <= H; ++j) {
+        for (int c = 0; c < C; ++c) {
+            float *p = rows + (6 * c + 3 * (j & 1)) * cells;
+            differences(p, p + cells, p + 2 * cells, u + c * H * W, j, H, W);
+            if (seen != u) {
+                differences(other, other + cells, other + 2 * cells, seen + c * H * W, j, H, W);
+                p = other;
+            }
+            add_structure(J, J + cells, J + 2 * cells, p, p + cells, p + 2 * cells, cells, 1.0f - 2.0f * seen_alpha, 1.0f,
+                          c == 0);
+        }
+        diffusion_tensor(J, J + cells, J + 2 * cells, cells, law, kind, contrast);
+        for (int c = 0; c < C; ++c) {
+            float *here = rows + (6 * c + 3 * (j & 1)) * cells;
+            flux(here, here + cells, here + 2 * cells, J, J + cells, J + 2 * cells, cells, e, gamma);
+            if (j == 0) continue;
+            const float *above = rows + (6 * c + 3 * (~j & 1)) * cells;
+            const float *restrict from = u + (c * H + j - 1) * W;
+            float *restrict to = out + (c * H + j - 1) * W;
+            for (int x = 0; x < W; ++x) to[x] = from[x] - tau * gathered(above, here, cells, x);
         }
     }
 }

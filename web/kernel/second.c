@@ -1,6 +1,17 @@
 /* Second derivatives at the pixels, for the fourth order models. All take mirrored frames and give images. */
 #include "kernel.h"
 
+/* frame = image with its half-sample mirror around it. */
+void EXPORT(extend)(PLANE frame, VIEW u, int H, int W) {
+    for (int y = -1; y <= H; ++y) {
+        const float *row = u + (y < 0 ? 0 : y < H ? y : H - 1) * W;
+        float *out = frame + (y + 1) * (W + 2);
+        out[0] = row[0];
+        for (int x = 0; x < W; ++x) out[x + 1] = row[x];
+        out[W + 1] = row[W - 1];
+    }
+}
+
 /* out = Delta_alpha u: edges (1 - 2 alpha), corners alpha. alpha = 1/6 has an isotropic leading error. */
 void EXPORT(laplacian)(PLANE out, VIEW frame, int H, int W, float alpha) {
     const float edge = 1.0f - 2.0f * alpha;

@@ -1,18 +1,19 @@
 // The page: what the visitor chose, what follows from it, and who draws it.
 
 import { readAddress, writeAddress } from "./address.js";
+import { filterInBands } from "./bands.js";
 import { PARAMETERS, makeChoice, makeParameter } from "./controls.js";
 import { makeDial } from "./dial.js";
 import { middleSquare, readPicture } from "./files.js";
-import { DIFFUSIVITIES } from "./filter.js";
 import { masterSize } from "./master.js";
-import { MODELS, makePair, makePlan } from "./models.js";
+import { DIFFUSIVITIES, MODELS, knownAlpha, makePair, makePlan } from "./models.js";
 import { Pool, latest } from "./pool.js";
 import { Proof } from "./proof.js";
 import { facts, pythonLine, showFacts } from "./report.js";
 import { SCENES, VIEW } from "./scenes.js";
 import { makeStage } from "./stage.js";
 import { showOwn, showScenes } from "./thumbs.js";
+import { START, WORDS } from "./words.js";
 
 const SEED = 20; // of the noise
 const get = (id) => document.getElementById(id);
@@ -20,14 +21,18 @@ const pool = new Pool(Math.max(2, Math.min(4, (navigator.hardwareConcurrency ?? 
 
 const found = readAddress({ scene: Object.keys(SCENES), model: Object.keys(MODELS), diffusivity: DIFFUSIVITIES });
 const state = { scene: "whorl", model: "eed", diffusivity: "exponential", own: null, ...words(found) };
-const chosen = Object.fromEntries(Object.entries(MODELS).map(([name, { start }]) => [name, { ...start }]));
+const chosen = Object.fromEntries(Object.entries(MODELS).map(([name, { options }]) => [name, { ...options, ...START[name] }]));
 state.noise = found.noise ?? SCENES[state.scene].noise;
-for (const key of Object.keys(chosen[state.model])) if (key in found) chosen[state.model][key] = found[key];
+for (const key of Object.keys(chosen[state.model])) if (key in found) choose(key, found[key]);
 const controls = {};
 let shownPicture = null; // { clean, noisy, height, width }
 
 function words({ scene, model, diffusivity }) {
   return JSON.parse(JSON.stringify({ scene, model, diffusivity })); // leaves out what the address does not say
+}
+
+function choose(key, value) {
+  chosen[state.model][key] = key === "alpha" ? knownAlpha(state.model, value) : value;
 }
 
 // ---- what follows from the state
@@ -50,7 +55,7 @@ const dial = makeDial((angle) => { if (shownPicture) proof.setAngle(angle); else
 const filter = latest(async () => {
   const { noisy, clean, height, width } = shownPicture, now = plan(), code = get("python").textContent;
   get("busy").hidden = false;
-  const { planes, milliseconds } = await pool.ask("filter", { planes: noisy, height, width, plan: now });
+  const { planes, milliseconds } = await filterInBands(pool, { planes: noisy, height, width, plan: now });
   get("busy").hidden = true;
   stage.show({ input: noisy, output: planes, height, width });
   const reduced = state.own?.reduced ?? false, noise = state.noise;
@@ -130,14 +135,14 @@ function changed(key, value) {
     return;
   }
   if (key === "diffusivity") state.diffusivity = value;
-  else chosen[state.model][key] = value;
+  else choose(key, value);
   update();
 }
 
 function chooseModel(name) {
   state.model = name;
   get("model").value = name;
-  get("model-text").textContent = MODELS[name].text;
+  get("model-text").textContent = WORDS[name].text;
   for (const key of ["contrast", "time", "alpha", "gamma", "sigma"]) {
     controls[key].row.hidden = !(key in chosen[name]);
     if (key in chosen[name]) controls[key].show(chosen[name][key]);
@@ -158,7 +163,7 @@ function build() {
   controls.noise = makeParameter("noise", changed);
   document.querySelector(".pictures").append(controls.noise.row);
   controls.noise.show(state.noise);
-  for (const [name, { title, group }] of Object.entries(MODELS)) {
+  for (const [name, { title, group }] of Object.entries(WORDS)) {
     let box = get("model").querySelector(`optgroup[label="${group}"]`);
     if (!box) get("model").append(box = Object.assign(document.createElement("optgroup"), { label: group }));
     box.append(new Option(title, name));

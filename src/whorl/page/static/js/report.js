@@ -30,7 +30,7 @@ export function showFacts(box, list) {
 // Parameters that are Python's defaults are left out.
 export function pythonLine(model, { contrast, time, alpha, gamma, sigma }, diffusivity, channels) {
   const parts = [`model="${model}"`, `contrast=${contrast}`, `time=${time}`];
-  if (alpha !== MODELS[model].start.alpha) parts.push(`alpha=${alpha}`);
+  if (alpha !== MODELS[model].options.alpha) parts.push(`alpha=${alpha}`);
   if (gamma) parts.push(`gamma=${gamma}`);
   if (sigma !== undefined) parts.push(`sigma=${sigma}`);
   if (diffusivity !== "exponential") parts.push(`diffusivity="${diffusivity}"`);

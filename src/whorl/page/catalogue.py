@@ -1,0 +1,129 @@
+"""What the page knows of the library, for the browser: models, diffusivities, scales, stencils and step sizes.
+
+``python -m whorl.page.catalogue`` writes ``static/js/catalogue.js``. The page has no table of its own: a model or a
+diffusivity that is new here is new there once the file is written again and the kernel knows its formula.
+"""
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from whorl import diffusivities
+from whorl.models import Model, build, names, uncoupled_twin
+from whorl.models.catalogue import row
+from whorl.operators import CellGradient, DirectionalDerivatives, Hessian, Laplacian, Operator, ScaleStack
+from whorl.operators.scales import sample_scales
+from whorl.operators.smoothing import TRUNCATE
+
+__all__ = ["ALPHAS", "TARGET", "describe", "write"]
+
+TARGET = Path(__file__).parent / "static" / "js" / "catalogue.js"
+ALPHAS = tuple(k / 100 for k in range(51))
+"""The positions of the page's slider for alpha; each has its step size in the file, as has each model's default."""
+
+KINDS: dict[type[Operator], str] = {
+    CellGradient: "cells",
+    ScaleStack: "cells",
+    Laplacian: "laplacian",
+    Hessian: "hessian",
+    DirectionalDerivatives: "directional",
+}
+OFFERED = ("alpha", "gamma", "sigma")
+"""The options of a model that have a slider."""
+
+
+def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
+    """All of the file, with step sizes for these values of alpha."""
+    sampling = sample_scales()
+    directional = DirectionalDerivatives()
+    return {
+        "truncate": TRUNCATE,
+        "scales": [{"sigma": s, "weight": w} for s, w in zip(sampling.sigma, sampling.omega, strict=True)],
+        "directions": directional.weights,
+        "diffusivities": {name: {"maximum": _power(name)} for name in _compiled()},
+        "models": {name: _model(name, tuple(alphas)) for name in names()},
+    }
+
+
+def write(target: Path = TARGET) -> None:
+    """Write the file anew."""
+    content = ",\n".join(
+        f'"{key}": {{\n{_lines(value)}\n}}' if isinstance(value, dict) else f'"{key}": {json.dumps(value)}'
+        for key, value in describe().items()
+    )
+    target.write_text(
+        f"// Written by `python -m whorl.page.catalogue`; do not edit.\nexport default {{\n{content}\n}};\n"
+    )
+
+
+def _lines(entries: dict[str, Any]) -> str:
+    """One entry on each line, so that a change shows where it is."""
+    return ",\n".join(f'  "{name}": {json.dumps(entry, ensure_ascii=False)}' for name, entry in entries.items())
+
+
+def _compiled() -> list[str]:
+    """The diffusivities whose one number is the contrast; free-form ones are trained and have no name in the kernel."""
+    return [name for name in diffusivities.names() if name != "free-form"]
+
+
+def _power(name: str) -> int:
+    """The exponent p in ``maximum() = contrast**p``, which shortens or lengthens the steps."""
+    one, two = (diffusivities.by_name(name, contrast).maximum() for contrast in (1.0, 2.0))
+    power = round(math.log2(two / one))
+    if (one, two) != (1.0, 2.0**power):
+        raise ValueError(
+            f"diffusivity {name!r}: maximum() is no power of the contrast, so the page has no step for it."
+        )
+    return power
+
+
+def _model(name: str, alphas: tuple[float, ...]) -> dict[str, Any]:
+    entry, model = row(name), build(name)
+    settings = {option: _default(model, option) for option in OFFERED if option in entry.options}
+    own = tuple(sorted({*alphas, settings["alpha"]})) if "alpha" in settings else (None,)
+    built = [build(name) if alpha is None else build(name, alpha=alpha) for alpha in own]
+    return {
+        "title": entry.title,
+        **_parts(model, [m.automatic_step() for m in built]),
+        "options": settings,
+        "alphas": list(own),
+        "reach": build(name, sigma=0.0).reach if "sigma" in settings else model.reach,
+        "diffusivities": [d for d in _compiled() if _takes(name, d)],
+        "twin": _parts(uncoupled_twin(model), [uncoupled_twin(m).automatic_step() for m in built]),
+    }
+
+
+def _parts(model: Model, steps: list[float]) -> dict[str, Any]:
+    return {
+        "operator": KINDS[type(model.operator)],
+        "coupling": type(model.activation).__name__.lower(),
+        "joint": "channels" in model.activation.couple,
+        "multiscale": isinstance(model.operator, ScaleStack),
+        "steps": steps,
+    }
+
+
+def _default(model: Model, option: str) -> float:
+    if option == "sigma":
+        return float(model.structure.smoothing.sigma)  # type: ignore[union-attr, arg-type]
+    if option == "gamma":
+        return float(model.activation.gamma)  # type: ignore[arg-type]
+    operator = model.operator.operator if isinstance(model.operator, ScaleStack) else model.operator
+    return float(operator.alpha)  # type: ignore[arg-type]
+
+
+def _takes(name: str, diffusivity: str) -> bool:
+    try:
+        build(name, diffusivity=diffusivity)
+    except ValueError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        write()

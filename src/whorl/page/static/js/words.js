@@ -1,0 +1,48 @@
+// What the page says of each model. A model without words here is shown under its title in the library.
+
+import catalogue from "./catalogue.js";
+
+const SAID = {
+  "multiscale-anisotropic": ["Multiscale, anisotropic", "Many scales",
+    "Eight scales agree on one diffusion tensor: strong against noise, edges kept in every direction."],
+  "multiscale-isotropic": ["Multiscale, isotropic", "Many scales",
+    "Eight scales, from 0.1 to 5.6 pixels wide, decide together how much to smooth."],
+  "perona-malik": ["Perona–Malik", "Second order",
+    "Smooths inside regions and stops at edges, with one diffusivity for both directions."],
+  gerig: ["Gerig et al.", "Second order",
+    "Perona–Malik for colour: the channels share one diffusivity, so their edges stay together."],
+  "weickert-brox": ["Weickert–Brox", "Second order",
+    "A diffusion tensor g(J), shared by the channels: smooths along edges, not across."],
+  eed: ["Edge-enhancing diffusion", "Second order",
+    "Full smoothing along edges and little across, steered by a smoothed gradient."],
+  "weickert-integration": ["Weickert’s integration model", "Second order",
+    "Diffusion along eight directions, each for itself, summed up: invariance by many directions."],
+  "you-kaveh": ["You–Kaveh", "Fourth order", "The Laplacian in place of the gradient: no staircases, but speckles."],
+  lysaker: ["Lysaker et al.", "Fourth order", "The whole Hessian in place of the gradient: ramps stay ramps."],
+  uncoupled: ["Uncoupled", "The counter-example",
+    "Each direction decides for itself, as in a network with a plain activation."],
+};
+
+// Where the drawn pictures start.
+export const START = {
+  "multiscale-anisotropic": { contrast: 28, time: 5 },
+  "multiscale-isotropic": { contrast: 50, time: 2 },
+  "perona-malik": { contrast: 32, time: 7 },
+  gerig: { contrast: 32, time: 7 },
+  "weickert-brox": { contrast: 24, time: 10 },
+  eed: { contrast: 6, time: 20, sigma: 2 },
+  "weickert-integration": { contrast: 4, time: 30, sigma: 2 },
+  "you-kaveh": { contrast: 64, time: 4 },
+  lysaker: { contrast: 28, time: 6 },
+  uncoupled: { contrast: 32, time: 7 },
+};
+
+// { name: { title, group, text } } in the order of the list above, then whatever else the library has.
+export const WORDS = Object.fromEntries(
+  [...new Set([...Object.keys(SAID), ...Object.keys(catalogue.models)])]
+    .filter((name) => name in catalogue.models)
+    .map((name) => {
+      const [title, group, text] = SAID[name] ?? [catalogue.models[name].title, "More", ""];
+      return [name, { title, group, text }];
+    }),
+);
