@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: reproduce test test-slow lint bench docs kernel screenshots clean
+.PHONY: reproduce test test-random test-slow lint bench docs kernel screenshots clean
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -19,8 +19,14 @@ $(VENV)/.dev: $(VENV)/.core
 reproduce: $(VENV)/.core
 	$(BIN)/whorl reproduce --images 50
 
-test: $(VENV)/.dev
+# Style, types and every test but the slow ones.
+test: lint
 	$(BIN)/python -m pytest
+
+# The same tests in random order and two processes; `SEED=...` repeats an order.
+SEED ?= 20220131
+test-random: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 -p randomly --randomly-seed $(SEED)
 
 # What `make test` leaves out: long runs, such as training killed ten times and the full test of the shipped networks.
 test-slow: $(VENV)/.dev

@@ -82,6 +82,7 @@ MODELS |= {
         "multiscale-isotropic", contrast=[12.0, 9.0, 6.0], scales=3, alpha=0.5
     ),
 }
+NETWORKS = {name: whorl.load(name) for name in whorl.networks.available()}
 ENERGETIC = {name: model for name, model in MODELS.items() if not model.no_energy()}
 
 

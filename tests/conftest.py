@@ -1,7 +1,18 @@
 """Fixtures every test may use."""
 
+import random
+
+import numpy as np
 import pytest
 import torch
+
+
+@pytest.fixture(autouse=True)
+def seeds() -> None:
+    """The same random numbers for every test, whatever ran before it."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 - libraries may draw from it
+    torch.manual_seed(0)
 
 
 @pytest.fixture(params=[torch.float32, torch.float64], ids=["float32", "float64"])
