@@ -39,6 +39,24 @@ OPERATORS = {
     "stacked": Stacked([Laplacian(), Hessian()]),
 }
 
+SPATIAL_OPERATORS = {
+    "cell gradient": CellGradient(),
+    "cell gradient, seven-point": CellGradient(0.0),
+    "cell gradient, no detail": CellGradient(0.5),
+    "cell gradient, spacing": CellGradient(0.2, (3.0, 0.5, 2.0)),
+    "laplacian": Laplacian(),
+    "laplacian, spacing": Laplacian(0.1, (1.0, 2.0, 3.0)),
+    "hessian": Hessian(),
+    "hessian, spacing": Hessian((1.0, 3.0, 2.0)),
+    "smoothed gradient": Composed(CellGradient(), Smoothing(0.7)),
+    "smoothed gradient, spacing": Composed(CellGradient(0.3, (2.0, 1.0, 1.0)), Smoothing(1.0, spacing=(2.0, 1.0, 1.0))),
+    "scales, weighted": ScaleStack(CellGradient(0.3), sample_scales(3, 0.3, 1.5), beta=[0.5, -1.0, 2.0]),
+    "scales, spacing": ScaleStack(CellGradient(0.3, (2.0, 1.0, 1.5)), sample_scales(2, 0.5, 1.5)),
+    "dictionary": Dictionary(CellGradient(), [Smoothing(0.4), Smoothing(0.8), LaplacianPower(0.4, 1)], features=2),
+    "scaled": 2.0 * Hessian(),
+    "stacked": Stacked([Laplacian(), Hessian()]),
+}
+
 DIFFUSIVITIES = {name: by_name(name, contrast=2.5) for name in names()}
 DIFFUSIVITIES["rescaled"] = Rescaled(Rational(2.5), 4.0)
 

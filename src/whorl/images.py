@@ -11,7 +11,7 @@ from whorl import models
 from whorl.diffusivities import Diffusivity
 from whorl.errors import ShapeError
 from whorl.foundations.samples import rounded, working_dtype
-from whorl.foundations.types import Spacing
+from whorl.foundations.types import SpacingLike
 from whorl.schemes import Progress
 
 __all__ = ["diffuse", "from_tensor", "to_tensor"]
@@ -29,7 +29,7 @@ def diffuse(
     gamma: float = 0.0,
     channel_axis: int | None = None,
     diffusivity: str | Diffusivity = "exponential",
-    spacing: Spacing | float = (1.0, 1.0),
+    spacing: SpacingLike = 1.0,
     tau: float | None = None,
     insist: bool = False,
     scheme: str = "explicit",

@@ -121,10 +121,10 @@ def _cells(operator: Operator) -> Cells | None:
     """The cell gradient and Gaussians an operator consists of, if it consists of nothing else."""
     if type(operator) is CellGradient:
         return Cells(operator.alpha, operator.spacing, ((1.0,),))
-    if type(operator) is Composed and type(operator.operator) is CellGradient:
+    if type(operator) is Composed and type(operator.operator) is CellGradient and operator.smoothing.uniform:
         inner = operator.operator
         return Cells(inner.alpha, inner.spacing, (tuple(operator.smoothing.weights),))
-    if type(operator) is ScaleStack and type(operator.operator) is CellGradient:
+    if type(operator) is ScaleStack and type(operator.operator) is CellGradient and len({*operator.spacing}) == 1:
         inner = operator.operator
         return Cells(inner.alpha, inner.spacing, tuple(tuple(G.weights) for G in operator._members()))
     return None

@@ -98,7 +98,7 @@ def select(
     if engine == "reference" or not _plain(u):
         return None, None
     name = _DEVICES.get(u.device.type, "") if engine == "auto" else engine
-    plan = describe(operator, activation, structure)
+    plan = describe(operator, activation, structure) if u.dim() == 4 else "a volume has no compiled form"
     reason = plan if isinstance(plan, str) else _missing(name)
     if not reason and isinstance(plan, Plan):
         chosen = _engine(name)

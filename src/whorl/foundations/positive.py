@@ -26,9 +26,9 @@ class Positive(nn.Module):
 
     def __init__(self, value: float | Sequence[float], *, trainable: bool = False, name: str = "value") -> None:
         super().__init__()
-        numbers = [value] if isinstance(value, int | float) else list(value)
-        checked = [validation.number(v, name, "Positive", SMALLEST, LARGEST) for v in numbers]
-        tensor = torch.tensor(checked if not isinstance(value, int | float) else checked[0], dtype=torch.float64)
+        one = validation.single(value)
+        checked = [validation.number(v, name, "Positive", SMALLEST, LARGEST) for v in validation.listed(value)]
+        tensor = torch.tensor(checked[0] if one else checked, dtype=torch.float64)
         self.trainable = trainable
         if trainable:
             self.log = nn.Parameter(tensor.log())

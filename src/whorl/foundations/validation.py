@@ -1,6 +1,7 @@
 """Checks at the public entries. Each message names the caller's value and the remedy; inside, code trusts its input."""
 
 import math
+from numbers import Real
 from typing import Any
 
 import torch
@@ -9,17 +10,22 @@ from torch import Tensor
 from whorl.errors import ShapeError
 from whorl.foundations.types import Spacing
 
+_KINDS = {2: "an image (n, c, y, x)", 3: "a volume (n, c, z, y, x)"}
+DIMENSIONS = tuple(_KINDS)
+"""Images and volumes."""
 
-def image(u: Any, caller: str) -> Tensor:
-    """A floating-point image ``(n, c, y, x)`` without empty axes."""
+
+def image(u: Any, caller: str, dimension: int | None = None) -> Tensor:
+    """A floating-point image ``(n, c, y, x)`` or volume ``(n, c, z, y, x)`` without empty axes, or one of the two."""
     if not isinstance(u, Tensor):
         raise ShapeError(
             f"{caller}: expected a torch tensor (n, c, y, x), got {type(u).__name__}. "
             "Use whorl.diffuse for NumPy arrays."
         )
-    if u.dim() != 4 or 0 in u.shape:
+    if u.dim() - 2 not in (DIMENSIONS if dimension is None else (dimension,)) or 0 in u.shape:
+        kinds = [_KINDS[d] for d in DIMENSIONS if dimension in (None, d)]
         raise ShapeError(
-            f"{caller}: expected an image (n, c, y, x) with no empty axis, got shape {tuple(u.shape)}. "
+            f"{caller}: expected {' or '.join(kinds)} with no empty axis, got shape {tuple(u.shape)}. "
             "Use u[None, None] for a single grey image."
         )
     if u.dtype not in (torch.float32, torch.float64):
@@ -98,10 +104,25 @@ def number(value: Any, name: str, caller: str, low: float, high: float = math.in
     return result
 
 
+def single(value: Any) -> bool:
+    """Whether a value is one number: of Python, of NumPy, or an array or tensor without axes.
+
+    >>> single(np.float32(5)), single(torch.tensor(5.0)), single([5.0])
+    (True, True, False)
+    """
+    return isinstance(value, Real) or getattr(value, "ndim", None) == 0
+
+
+def listed(value: Any) -> list[Any]:
+    """One number or several, as a list."""
+    return [value] if single(value) else list(value)
+
+
 def spacing(value: Any, caller: str) -> Spacing:
-    """Two positive pixel sizes ``(h_y, h_x)``; one number stands for both."""
-    pair = (value, value) if isinstance(value, int | float) else tuple(value)
-    if len(pair) != 2:
-        raise ValueError(f"{caller}: spacing must be (h_y, h_x) or one number, got {value!r}.")
-    h_y, h_x = (number(h, "spacing", caller, 0.0, open_low=True) for h in pair)
-    return h_y, h_x
+    """Positive pixel sizes ``(h_y, h_x)`` or voxel sizes ``(h_z, h_y, h_x)``; one number serves every axis."""
+    if isinstance(value, Spacing):
+        return value
+    sizes = listed(value)
+    if not single(value) and len(sizes) not in DIMENSIONS:
+        raise ValueError(f"{caller}: spacing must be (h_y, h_x), (h_z, h_y, h_x) or one number, got {value!r}.")
+    return Spacing(number(h, "spacing", caller, 0.0, open_low=True) for h in sizes)

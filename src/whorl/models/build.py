@@ -6,7 +6,7 @@ from typing import Any
 from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
 from whorl.diffusivities import Diffusivity, Rescaled, by_name
 from whorl.foundations import validation
-from whorl.foundations.types import Spacing
+from whorl.foundations.types import Spacing, SpacingLike
 from whorl.models.catalogue import Row, row
 from whorl.models.model import Model
 from whorl.operators import (
@@ -35,7 +35,7 @@ def build(
     alpha: float | None = None,
     gamma: float = 0.0,
     diffusivity: str | Diffusivity = "exponential",
-    spacing: Spacing | float = (1.0, 1.0),
+    spacing: SpacingLike = 1.0,
     sigma: float | None = None,
     directions: int | None = None,
     scales: int | ScaleSampling | None = None,
@@ -189,7 +189,7 @@ def _diffusivity(
 ) -> Diffusivity:
     if isinstance(diffusivity, Diffusivity):
         return diffusivity
-    numbers = [contrast] if isinstance(contrast, int | float) else list(contrast)
+    numbers = validation.listed(contrast)
     for number in numbers:
         validation.number(number, "contrast", name, 0.0, open_low=True)
     if len(numbers) > 1 and not name.startswith("multiscale"):

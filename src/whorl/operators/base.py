@@ -1,9 +1,12 @@
 r"""Linear operators :math:`K` as things one can hold: apply, transpose, compose, stack, scale.
 
-An operator maps an image ``(n, c, y, x)`` to responses ``(n, c, s, k, y, x)``. The response space carries a weighted
-inner product :math:`\langle v, w \rangle = \sum \omega_s W_{yx}\, v\, w`: cells on the border of the image count 1/2
-and corner cells 1/4, because they are shared with the mirror image, and scale :math:`s` counts :math:`\omega_s`.
-``adjoint`` is the exact adjoint in this product, for arbitrary arguments.
+An operator maps an image ``(n, c, y, x)`` to responses ``(n, c, s, k, y, x)``, and a volume with one more axis each.
+The response space carries a weighted inner product :math:`\langle v, w \rangle = \sum \omega_s W_{yx}\, v\, w`: cells
+on the border of the image count 1/2 and corner cells 1/4, because they are shared with the mirror image, and scale
+:math:`s` counts :math:`\omega_s`. ``adjoint`` is the exact adjoint in this product, for arbitrary arguments.
+
+The tensor decides whether an operator acts in the plane or in space; one that was given a spacing of two or three
+numbers, or that exists in the plane alone, has a ``dimension``.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from whorl.foundations.ordered import ordered_sum
-from whorl.foundations.types import Image, Responses
+from whorl.foundations.types import Image, Responses, Spacing
 from whorl.operators.symbol import maximum_bound
 
 __all__ = ["Operator", "Scaled", "Stacked"]
@@ -30,7 +33,14 @@ class Operator(nn.Module, ABC):
 
         def __call__(self, u: Tensor) -> Tensor: ...
 
-    _bound: tuple[tuple[float, ...], float] | None = None
+    spacing: Spacing = Spacing([1.0])
+    """The pixel or voxel size along each axis."""
+
+    _bounds: dict[int, tuple[tuple[float, ...], float]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bounds = {}
 
     @abstractmethod
     def forward(self, u: Image) -> Responses:
@@ -41,8 +51,8 @@ class Operator(nn.Module, ABC):
         """The image ``K* v``, adjoint in the weighted inner product, for arbitrary ``v``."""
 
     @abstractmethod
-    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
-        """The eigenvalue of ``K* K`` at a frequency (real, not negative)."""
+    def symbol(self, *theta: Tensor) -> Tensor:
+        """The eigenvalue of ``K* K`` at a frequency, one angle per axis (real, not negative)."""
 
     @property
     @abstractmethod
@@ -59,21 +69,34 @@ class Operator(nn.Module, ABC):
         """How many directions the operator channels belong to; channel ``k`` belongs to direction ``k % axes``."""
         return 1
 
-    def squared_norm_bound(self) -> float:
+    @property
+    def dimension(self) -> int | None:
+        """2 or 3 where the operator acts on images or on volumes alone; None where the tensor decides."""
+        return self.spacing.dimension
+
+    def settle(self, dimension: int | None = None) -> int:
+        """The dimension that is meant: the operator's own, or the one asked for, or the plane."""
+        own = self.dimension
+        if None not in (own, dimension) and own != dimension:
+            raise ValueError(f"{type(self).__name__}: acts in {own} dimensions, asked about {dimension}.")
+        return own or dimension or 2
+
+    def squared_norm_bound(self, dimension: int | None = None) -> float:
         r"""A proven bound :math:`\|K\|^2 \le` this number; found once for each state of the trained weights."""
+        dimension = self.settle(dimension)
         state = tuple(value for parameter in self.parameters() for value in parameter.detach().flatten().tolist())
-        if self._bound is None or self._bound[0] != state:
+        if dimension not in self._bounds or self._bounds[dimension][0] != state:
             with torch.no_grad():
-                self._bound = (state, maximum_bound(self.symbol, self.degree))
-        return self._bound[1]
+                self._bounds[dimension] = (state, maximum_bound(self.symbol, self.degree, dimension))
+        return self._bounds[dimension][1]
 
     def scale_weights(self, like: Tensor) -> Tensor:
-        """The weights of the scales in the inner product, shaped ``(1, 1, s, 1, 1, 1)``."""
-        return torch.ones(1, 1, 1, 1, 1, 1, dtype=like.dtype, device=like.device)
+        """The weights of the scales in the inner product, shaped to multiply responses like the given ones."""
+        return per_scale(torch.ones(1), like)
 
     def cell_weights(self, v: Responses) -> Tensor:
-        """The weights ``W`` of the positions, shaped ``(y, x)``."""
-        return torch.ones(v.shape[-2:], dtype=v.dtype, device=v.device)
+        """The weights ``W`` of the positions, shaped ``(y, x)`` or ``(z, y, x)``."""
+        return torch.ones(v.shape[4:], dtype=v.dtype, device=v.device)
 
     def inner(self, v: Responses, w: Responses) -> Tensor:
         """The weighted inner product of two responses."""
@@ -81,6 +104,11 @@ class Operator(nn.Module, ABC):
 
     def __rmul__(self, factor: float) -> "Scaled":
         return Scaled(self, factor)
+
+
+def per_scale(values: Tensor, like: Tensor) -> Tensor:
+    """One number per scale, shaped ``(1, 1, s, 1, 1, 1)`` to multiply responses in the plane, one more in space."""
+    return values.to(like).view(1, 1, -1, *[1] * max(like.dim() - 3, 3))
 
 
 class Scaled(Operator):
@@ -93,7 +121,7 @@ class Scaled(Operator):
 
     def __init__(self, operator: Operator, factor: float) -> None:
         super().__init__()
-        self.operator, self.factor = operator, float(factor)
+        self.operator, self.factor, self.spacing = operator, float(factor), operator.spacing
 
     def forward(self, u: Image) -> Responses:
         response: Tensor = self.operator(u)
@@ -102,11 +130,11 @@ class Scaled(Operator):
     def adjoint(self, v: Responses) -> Image:
         return self.factor * self.operator.adjoint(v)
 
-    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
-        return self.factor**2 * self.operator.symbol(theta_y, theta_x)
+    def symbol(self, *theta: Tensor) -> Tensor:
+        return self.factor**2 * self.operator.symbol(*theta)
 
-    def squared_norm_bound(self) -> float:
-        return self.factor**2 * self.operator.squared_norm_bound()
+    def squared_norm_bound(self, dimension: int | None = None) -> float:
+        return self.factor**2 * self.operator.squared_norm_bound(dimension)
 
     def scale_weights(self, like: Tensor) -> Tensor:
         return self.operator.scale_weights(like)
@@ -130,7 +158,7 @@ class Scaled(Operator):
 class Stacked(Operator):
     """Several operators side by side as the operator channels of one.
 
-    All must respond on the same grid (all on cells, or all on pixels) and on one scale.
+    All must respond on the same grid (all on cells, or all on pixels), with the same scales.
     """
 
     def __init__(self, operators: Sequence[Operator]) -> None:
@@ -138,12 +166,20 @@ class Stacked(Operator):
         if not operators:
             raise ValueError("Stacked: expected at least one operator, got none.")
         self.operators = nn.ModuleList(operators)
-        probe = torch.zeros(1, 1, 3, 3)
-        shapes = {tuple(operator(probe).shape[-2:]) for operator in operators}
+        self.spacing = next((K.spacing for K in operators if K.dimension), operators[0].spacing)
+        if len({K.dimension for K in operators} - {None}) > 1:
+            raise ValueError("Stacked: some operators act on images, others on volumes. Give all the same spacing.")
+        probe = torch.zeros(1, 1, *[3] * self.settle(), dtype=torch.float64)
+        shapes = {tuple(operator(probe).shape[4:]) for operator in operators}
         if len(shapes) > 1:
             raise ValueError(
-                f"Stacked: the operators respond on different grids, {sorted(shapes)} for a 3x3 image. "
+                f"Stacked: the operators respond on different grids, {sorted(shapes)} on three pixels each way. "
                 "Stack cell operators with cell operators and pixel operators with pixel operators."
+            )
+        scales = {tuple(operator.scale_weights(probe).flatten().tolist()) for operator in operators}
+        if len(scales) > 1:
+            raise ValueError(
+                f"Stacked: the operators weigh their scales differently, {sorted(scales)}. Give all the same sampling."
             )
 
     def _members(self) -> list[Operator]:
@@ -153,13 +189,16 @@ class Stacked(Operator):
         return torch.cat([operator(u) for operator in self._members()], dim=3)
 
     def adjoint(self, v: Responses) -> Image:
-        probe = v.new_zeros(1, 1, 3, 3)
+        probe = v.new_zeros(1, 1, *[3] * (v.dim() - 4))
         sizes = [operator(probe).shape[3] for operator in self._members()]
         parts = zip(self._members(), v.split(sizes, dim=3), strict=True)
         return ordered_sum(operator.adjoint(part) for operator, part in parts)
 
-    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
-        return torch.stack([operator.symbol(theta_y, theta_x) for operator in self._members()]).sum(0)
+    def symbol(self, *theta: Tensor) -> Tensor:
+        return torch.stack([operator.symbol(*theta) for operator in self._members()]).sum(0)
+
+    def scale_weights(self, like: Tensor) -> Tensor:
+        return self._members()[0].scale_weights(like)
 
     def cell_weights(self, v: Responses) -> Tensor:
         return self._members()[0].cell_weights(v)

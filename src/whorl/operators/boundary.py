@@ -8,66 +8,83 @@ slices and sums alone, so that they are deterministic on every device.
 import torch
 from torch import Tensor
 
-__all__ = ["fold", "mirror"]
+__all__ = ["along", "fold", "mirror", "placed"]
 
 
-def mirror(u: Tensor, radius_y: int, radius_x: int | None = None) -> Tensor:
-    """Extend the last two axes by ``radius`` pixels on either side.
+def mirror(u: Tensor, *radii: int) -> Tensor:
+    """Extend the last axes by one radius each on either side; a single number serves all axes after the second.
 
     >>> mirror(torch.tensor([[1.0, 2.0, 3.0]]), 0, 2)
     tensor([[2., 1., 1., 2., 3., 3., 2.]])
+    >>> mirror(torch.zeros(1, 1, 4, 4, 4), 1).shape
+    torch.Size([1, 1, 6, 6, 6])
     """
-    radius_x = radius_y if radius_x is None else radius_x
-    return _mirror_last(_mirror_last(u.mT, radius_y).mT, radius_x)
+    # Derivatives of all that is done with this view are summed up before they meet those of other uses of the image.
+    u = u.view_as(u)
+    for axis, radius in _by_axis(u, radii):
+        u = _mirror_axis(u, axis, radius)
+    return u
 
 
-def fold(v: Tensor, radius_y: int, radius_x: int | None = None) -> Tensor:
+def fold(v: Tensor, *radii: int) -> Tensor:
     """The transpose of :func:`mirror`: ghost pixels are added back onto the pixels they were copied from.
 
     >>> fold(torch.ones(1, 7), 0, 2)
     tensor([[2., 3., 2.]])
     """
-    radius_x = radius_y if radius_x is None else radius_x
-    return _fold_last(_fold_last(v.mT, radius_y).mT, radius_x)
+    for axis, radius in _by_axis(v, radii):
+        v = _fold_axis(v, axis, radius)
+    return v
 
 
-def _mirror_last(u: Tensor, radius: int) -> Tensor:
+def along(u: Tensor, axis: int, start: int, end: int | None = None) -> Tensor:
+    """The slice ``start:end`` of one of the last axes, the others whole.
+
+    >>> along(torch.arange(6).view(2, 3), -1, 1)
+    tensor([[1, 2],
+            [4, 5]])
+    """
+    return u[(..., slice(start, end), *[slice(None)] * (-1 - axis))]
+
+
+def placed(v: Tensor, axis: int, before: int, after: int) -> Tensor:
+    """The tensor with so many zeros before and after it along one of the last axes."""
+    return torch.nn.functional.pad(v, (*[0, 0] * (-1 - axis), before, after)) if before or after else v
+
+
+def _by_axis(u: Tensor, radii: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Every axis that is extended, counted from the last, with its radius."""
+    radii = radii * (u.dim() - 2) if len(radii) == 1 else radii
+    return [(axis - len(radii), radius) for axis, radius in enumerate(radii)]
+
+
+def _mirror_axis(u: Tensor, axis: int, radius: int) -> Tensor:
     if radius == 0:
         return u
-    size = u.shape[-1]
+    size = u.shape[axis]
     left, right = [], []
     for period, start in enumerate(range(0, radius, size)):
         width = min(size, radius - start)
+        first, last = along(u, axis, 0, width), along(u, axis, size - width)
         # Every second period of the mirrored image runs forwards again.
         flipped = period % 2 == 0
-        near_left = u[..., :width] if flipped else u[..., size - width :]
-        near_right = u[..., size - width :] if flipped else u[..., :width]
-        left.append(near_left.flip(-1) if flipped else near_left)
-        right.append(near_right.flip(-1) if flipped else near_right)
-    return torch.cat([*reversed(left), u, *right], dim=-1)
+        left.append(first.flip(axis) if flipped else last)
+        right.append(last.flip(axis) if flipped else first)
+    return torch.cat([*reversed(left), u, *right], dim=axis)
 
 
-def _fold_last(v: Tensor, radius: int) -> Tensor:
+def _fold_axis(v: Tensor, axis: int, radius: int) -> Tensor:
     if radius == 0:
         return v
-    size = v.shape[-1] - 2 * radius
-    result = v[..., radius : radius + size]
+    size = v.shape[axis] - 2 * radius
+    result = along(v, axis, radius, radius + size)
     for period, start in enumerate(range(0, radius, size)):
         width = min(size, radius - start)
-        left = v[..., radius - start - width : radius - start]
-        right = v[..., radius + size + start : radius + size + start + width]
+        left = along(v, axis, radius - start - width, radius - start)
+        right = along(v, axis, radius + size + start, radius + size + start + width)
+        missing = size - width
         if period % 2 == 0:
-            left, right = left.flip(-1), right.flip(-1)
-            left, right = _at_left(left, size), _at_right(right, size)
+            result = result + placed(left.flip(axis), axis, 0, missing) + placed(right.flip(axis), axis, missing, 0)
         else:
-            left, right = _at_right(left, size), _at_left(right, size)
-        result = result + left + right
+            result = result + placed(left, axis, missing, 0) + placed(right, axis, 0, missing)
     return result
-
-
-def _at_left(v: Tensor, size: int) -> Tensor:
-    return torch.nn.functional.pad(v, (0, size - v.shape[-1]))
-
-
-def _at_right(v: Tensor, size: int) -> Tensor:
-    return torch.nn.functional.pad(v, (size - v.shape[-1], 0))

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from whorl.foundations.ordered import ordered_sum
-from whorl.foundations.types import Image, Responses
-from whorl.operators.base import Operator
+from whorl.foundations.types import Image, Responses, SpacingLike
+from whorl.operators.base import Operator, per_scale
 from whorl.operators.laplacian import Laplacian
 from whorl.operators.smoothing import Smoothing
 
@@ -21,11 +21,12 @@ class LaplacianPower(nn.Module):
     6
     """
 
-    def __init__(self, sigma: float, power: int = 1) -> None:
+    def __init__(self, sigma: float, power: int = 1, spacing: SpacingLike = 1.0) -> None:
         super().__init__()
         if power < 0:
             raise ValueError(f"LaplacianPower: power must not be negative, got {power}.")
-        self.smoothing, self.laplacian, self.power = Smoothing(sigma), Laplacian(), power
+        self.smoothing, self.laplacian = Smoothing(sigma, spacing=spacing), Laplacian(spacing=spacing)
+        self.power = power
 
     def forward(self, u: Image) -> Image:
         """The filtered image."""
@@ -38,10 +39,10 @@ class LaplacianPower(nn.Module):
         """The same: Laplacian and Gaussian are symmetric and commute."""
         return self.forward(v)
 
-    def transfer(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+    def transfer(self, *theta: Tensor) -> Tensor:
         """The factor for a cosine of this frequency."""
-        gain = -0.25 * self.laplacian.gradient.symbol(theta_y, theta_x)
-        return gain**self.power * self.smoothing.transfer(theta_y, theta_x)
+        gain = -0.25 * self.laplacian.gradient.symbol(*theta)
+        return gain**self.power * self.smoothing.transfer(*theta)
 
     @property
     def radius(self) -> int:
@@ -56,7 +57,7 @@ class Dictionary(Operator):
 
     with words :math:`A_j` such as Gaussians of several widths or Laplacians of Gaussians. Whatever the weights
     :math:`w`, each feature :math:`f` is a rotationally invariant operator of the kind of :math:`K`. Features take the
-    place of scales: ``(n, c, y, x) -> (n, c, f, k, y', x')``.
+    place of scales: ``(n, c, y, x) -> (n, c, f, k, y', x')``, a volume with one more axis.
 
     Guarantees
     ----------
@@ -89,7 +90,7 @@ class Dictionary(Operator):
             raise ValueError(
                 f"Dictionary: weights must have shape {(features, len(words))}, got {tuple(weights.shape)}."
             )
-        self.operator = operator
+        self.operator, self.spacing = operator, operator.spacing
         self.words = nn.ModuleList(words)
         self.weights = nn.Parameter(weights.detach().double().clone(), requires_grad=trainable)
 
@@ -99,18 +100,20 @@ class Dictionary(Operator):
         return torch.cat([self.operator(mixture) for mixture in mixtures], dim=2)
 
     def adjoint(self, v: Responses) -> Image:
-        mixtures = [self.operator.adjoint(part) for part in v.split(1, dim=2)]
+        parts = v.split(self.operator.scale_weights(v).numel(), dim=2)
+        mixtures = [self.operator.adjoint(part) for part in parts]
         spoken = [_mix(column, mixtures) for column in self.weights.unbind(1)]
         words = zip(self._members(), spoken, strict=True)
         return ordered_sum(word.adjoint(image) for word, image in words)
 
-    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
-        transfers = torch.stack([word.transfer(theta_y, theta_x) for word in self._members()])
-        gains = torch.einsum("fj,jyx->fyx", self.weights.detach().cpu(), transfers)
-        return self.operator.symbol(theta_y, theta_x) * (gains**2).sum(0)
+    def symbol(self, *theta: Tensor) -> Tensor:
+        transfers = torch.stack([word.transfer(*theta) for word in self._members()])
+        gains = torch.einsum("fj,j...->f...", self.weights.detach().cpu(), transfers)
+        return self.operator.symbol(*theta) * (gains**2).sum(0)
 
     def scale_weights(self, like: Tensor) -> Tensor:
-        return like.new_ones(1, 1, self.weights.shape[0], 1, 1, 1)
+        inner = self.operator.scale_weights(like).flatten()
+        return per_scale(inner.repeat(self.weights.shape[0]), like)
 
     def cell_weights(self, v: Responses) -> Tensor:
         return self.operator.cell_weights(v)

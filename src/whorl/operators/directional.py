@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from whorl.foundations import validation
-from whorl.foundations.types import Image, Responses, Spacing
+from whorl.foundations.types import Image, Responses, Spacing, SpacingLike
 from whorl.operators.base import Operator
 from whorl.operators.boundary import fold, mirror
 from whorl.operators.cells import border_weights
@@ -55,12 +55,18 @@ class DirectionalDerivatives(Operator):
     edge-enhancing diffusion needs two: this is what a sophisticated nonlinearity saves.
     """
 
-    def __init__(self, directions: int = 8, spacing: Spacing | float = (1.0, 1.0)) -> None:
+    def __init__(self, directions: int = 8, spacing: SpacingLike = 1.0) -> None:
         super().__init__()
         if int(directions) != directions or directions < 2:
             raise ValueError(f"DirectionalDerivatives: directions must be a whole number >= 2, got {directions!r}.")
         self.directions = int(directions)
-        self.spacing = validation.spacing(spacing, "DirectionalDerivatives")
+        # One number, too, means pixels here: a pair.
+        self.spacing = Spacing(tuple(validation.spacing(spacing, "DirectionalDerivatives")))
+        if self.spacing.dimension == 3:
+            raise ValueError(
+                f"DirectionalDerivatives: exist in the plane alone, got the spacing {tuple(self.spacing)} of a volume. "
+                "Use CellGradient."
+            )
         self.weights = [self._stencil(math.pi * j / directions) for j in range(self.directions)]
 
     def forward(self, u: Image) -> Responses:
@@ -84,7 +90,8 @@ class DirectionalDerivatives(Operator):
             spread = spread + (far - near) if index else far - near
         return fold(spread, 2)
 
-    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+    def symbol(self, *theta: Tensor) -> Tensor:
+        theta_y, theta_x = theta
         total = torch.zeros_like(theta_y + theta_x)
         for weights in self.weights:
             terms = zip(weights, _PAIRS, strict=True)

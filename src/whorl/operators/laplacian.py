@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from whorl.foundations.types import Image, Responses, Spacing
+from whorl.foundations.types import Image, Responses, SpacingLike
 from whorl.operators.base import Operator
 from whorl.operators.cells import CellGradient
 
@@ -11,17 +11,18 @@ __all__ = ["Laplacian"]
 
 
 class Laplacian(Operator):
-    r"""The nine-point Laplacian :math:`\Delta_\alpha = -K^* K` of the cell gradient.
+    r"""The nine-point Laplacian (27 points in space) :math:`\Delta_\alpha = -K^* K` of the cell gradient.
 
     For :math:`\alpha = 1/6` its weights are 1/6 at the corners and 4/6 at the edges, and its leading error
-    :math:`\frac{h^2}{12} \Delta^2 u` is rotationally invariant. :math:`\alpha = 0` is the five-point stencil.
+    :math:`\frac{h^2}{12} \Delta^2 u` is rotationally invariant; in space faces weigh 5/12, edges 1/8 and corners 1/48,
+    with the same error. :math:`\alpha = 0` is the five-point (seven-point) stencil.
 
-    Shapes: ``(n, c, y, x) -> (n, c, 1, 1, y, x)``, on pixels.
+    Shapes: ``(n, c, y, x) -> (n, c, 1, 1, y, x)``, on pixels; a volume with one more axis.
 
     Guarantees
     ----------
-    Self-adjoint; :math:`\|\Delta\| = \|K\|^2` of the cell gradient, 16/3 for the default; annihilates constants to the
-    last bit.
+    Self-adjoint; :math:`\|\Delta\| = \|K\|^2` of the cell gradient, 16/3 for the default in the plane and in
+    space; annihilates constants to the last bit.
 
     Examples
     --------
@@ -30,9 +31,10 @@ class Laplacian(Operator):
     tensor(2.)
     """
 
-    def __init__(self, alpha: float = 1 / 6, spacing: Spacing | float = (1.0, 1.0)) -> None:
+    def __init__(self, alpha: float = 1 / 6, spacing: SpacingLike = 1.0) -> None:
         super().__init__()
         self.gradient = CellGradient(alpha, spacing)
+        self.spacing = self.gradient.spacing
 
     @property
     def alpha(self) -> float:
@@ -47,11 +49,11 @@ class Laplacian(Operator):
         K = self.gradient
         return -K.adjoint(K(v[:, :, 0, 0]))
 
-    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
-        return torch.square(self.gradient.symbol(theta_y, theta_x))
+    def symbol(self, *theta: Tensor) -> Tensor:
+        return torch.square(self.gradient.symbol(*theta))
 
-    def squared_norm_bound(self) -> float:
-        return self.gradient.squared_norm_bound() ** 2
+    def squared_norm_bound(self, dimension: int | None = None) -> float:
+        return self.gradient.squared_norm_bound(dimension) ** 2
 
     @property
     def degree(self) -> int:

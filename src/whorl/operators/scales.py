@@ -11,7 +11,7 @@ from whorl.foundations import validation
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.positive import geometric
 from whorl.foundations.types import Image, Responses
-from whorl.operators.base import Operator
+from whorl.operators.base import Operator, per_scale
 from whorl.operators.smoothing import TRUNCATE, Smoothing
 
 __all__ = ["ScaleSampling", "ScaleStack", "sample_scales"]
@@ -46,8 +46,8 @@ def sample_scales(count: int = 8, smallest: float = 0.1, largest: float = 10.0) 
 class ScaleStack(Operator):
     r"""One operator on several scales, :math:`K_\ell = \beta_\ell\, K\, G_{\sigma_\ell}`.
 
-    Shapes: ``(n, c, y, x) -> (n, c, s, k, y', x')``. In the inner product scale :math:`\ell` counts
-    :math:`\omega_\ell`, so that
+    Shapes: ``(n, c, y, x) -> (n, c, s, k, y', x')``, a volume with one more axis. In the inner product scale
+    :math:`\ell` counts :math:`\omega_\ell`, so that
 
     .. math:: K^* v = \sum_\ell \omega_\ell\, \beta_\ell\, G_{\sigma_\ell} K^* v_\ell ,
 
@@ -59,7 +59,7 @@ class ScaleStack(Operator):
     operator : Operator
         What is applied on each scale.
     sampling : ScaleSampling
-        Scales and their weights; the paper's eight by default.
+        Scales and their weights, lengths in the units of the operator's spacing; the paper's eight by default.
     beta : sequence of float, optional
         Weight per scale; 1 by default.
     trainable : bool
@@ -92,7 +92,8 @@ class ScaleStack(Operator):
             )
         self.beta = nn.Parameter(torch.tensor(weights, dtype=torch.float64), requires_grad=trainable)
         self.register_buffer("omega", torch.tensor(self.sampling.omega, dtype=torch.float64))
-        self.smoothings = nn.ModuleList(Smoothing(sigma, truncate) for sigma in self.sampling.sigma)
+        self.spacing = operator.spacing
+        self.smoothings = nn.ModuleList(Smoothing(sigma, truncate, self.spacing) for sigma in self.sampling.sigma)
 
     def forward(self, u: Image) -> Responses:
         scales = [beta * self.operator(G(u)) for beta, G in zip(self.beta.unbind(), self.smoothings, strict=True)]
@@ -100,18 +101,18 @@ class ScaleStack(Operator):
 
     def adjoint(self, v: Responses) -> Image:
         weights = (self.get_buffer("omega") * self.beta).unbind()
-        scales = zip(weights, self._members(), v.split(1, dim=2), strict=True)
+        parts = v.split(self.operator.scale_weights(v).numel(), dim=2)
+        scales = zip(weights, self._members(), parts, strict=True)
         return ordered_sum(weight * G.adjoint(self.operator.adjoint(part)) for weight, G, part in scales)
 
-    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+    def symbol(self, *theta: Tensor) -> Tensor:
         weights = (self.get_buffer("omega") * self.beta.detach() ** 2).tolist()
-        transfers = [
-            weight * G.transfer(theta_y, theta_x) ** 2 for weight, G in zip(weights, self._members(), strict=True)
-        ]
-        return self.operator.symbol(theta_y, theta_x) * torch.stack(transfers).sum(0)
+        transfers = [weight * G.transfer(*theta) ** 2 for weight, G in zip(weights, self._members(), strict=True)]
+        return self.operator.symbol(*theta) * torch.stack(transfers).sum(0)
 
     def scale_weights(self, like: Tensor) -> Tensor:
-        return self.get_buffer("omega").to(like).view(1, 1, -1, 1, 1, 1)
+        inner = self.operator.scale_weights(like).flatten()
+        return per_scale(torch.outer(self.get_buffer("omega").to(inner), inner).flatten(), like)
 
     def cell_weights(self, v: Responses) -> Tensor:
         return self.operator.cell_weights(v)

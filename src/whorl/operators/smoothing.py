@@ -1,16 +1,18 @@
 """Gaussian smoothing, the one definition that every model and every engine shares."""
 
 import math
+from functools import reduce
 from importlib import import_module
 from importlib.util import find_spec
+from operator import mul
 
 import torch
 from torch import Tensor, nn
 
 from whorl.foundations import validation
-from whorl.foundations.types import Image, Responses
+from whorl.foundations.types import Image, Responses, SpacingLike
 from whorl.operators.base import Operator
-from whorl.operators.boundary import mirror
+from whorl.operators.boundary import along, mirror
 
 __all__ = ["Composed", "Smoothing", "gaussian_weights"]
 
@@ -21,6 +23,9 @@ TRUNCATE = 4.0
 LARGE = 2**16
 """Pixels from which on compiled loops are worth loading."""
 
+LARGEST_RADIUS = 2**12
+"""Radius in pixels up to which a Gaussian is summed up weight by weight."""
+
 
 def gaussian_weights(sigma: float, truncate: float = TRUNCATE) -> list[float]:
     r"""The weights :math:`w_0, \dots, w_R`, :math:`R = \lceil 4\sigma \rceil`, with :math:`w_0 + 2\sum w_k = 1`.
@@ -30,6 +35,11 @@ def gaussian_weights(sigma: float, truncate: float = TRUNCATE) -> list[float]:
     """
     if sigma == 0:
         return [1.0]
+    if truncate * sigma > LARGEST_RADIUS:
+        raise ValueError(
+            f"Smoothing: sigma = {sigma:g} pixels needs a Gaussian of more than {LARGEST_RADIUS} pixels on each side. "
+            "Lower sigma, or shrink the image first."
+        )
     radius = math.ceil(truncate * sigma)
     weights = [math.exp(-(k**2) / (2 * sigma**2)) for k in range(radius + 1)]
     total = math.fsum([weights[0], *(2 * w for w in weights[1:])])
@@ -37,11 +47,21 @@ def gaussian_weights(sigma: float, truncate: float = TRUNCATE) -> list[float]:
 
 
 class Smoothing(nn.Module):
-    r"""Convolution with a sampled, normalised Gaussian, cut at :math:`R = \lceil 4\sigma\rceil`, under mirroring.
+    r"""Convolution with a sampled, normalised Gaussian, cut at :math:`R = \lceil 4\sigma/h\rceil`, under mirroring.
 
-    Images to images, ``(n, c, y, x) -> (n, c, y, x)``, rows first, then columns. Every pixel is the same sum in the
-    same order, so that a constant image stays constant over all pixels to the last bit and a window of an image gives
-    the bits of the whole.
+    Images to images and volumes to volumes, one axis after the other (slices, rows, columns). Every pixel is the same
+    sum in the same order, so that a constant image stays constant over all pixels to the last bit and a window of an
+    image gives the bits of the whole.
+
+    Parameters
+    ----------
+    sigma : float
+        The standard deviation, a length in the units of ``spacing``: on unequal pixels the Gaussian is as round as on
+        square ones.
+    truncate : float
+        Where the Gaussian is cut, in standard deviations.
+    spacing : float or tuple of float
+        Pixel size ``(h_y, h_x)``, voxel size ``(h_z, h_y, h_x)``, or one number for images and volumes alike.
 
     Guarantees
     ----------
@@ -51,33 +71,60 @@ class Smoothing(nn.Module):
     --------
     >>> Smoothing(2.0)(torch.full((1, 1, 3, 9), 0.1)).unique().numel()
     1
+    >>> Smoothing(2.0, spacing=(0.5, 1.0)).radii(2)
+    (16, 8)
     """
 
-    def __init__(self, sigma: float, truncate: float = TRUNCATE) -> None:
+    def __init__(self, sigma: float, truncate: float = TRUNCATE, spacing: SpacingLike = 1.0) -> None:
         super().__init__()
         self.sigma = validation.number(sigma, "sigma", "Smoothing", 0.0)
         self.truncate = validation.number(truncate, "truncate", "Smoothing", 0.0, open_low=True)
-        self.weights = gaussian_weights(self.sigma, self.truncate)
+        self.spacing = validation.spacing(spacing, "Smoothing")
+        self._taps = {h: gaussian_weights(self.sigma / h, self.truncate) for h in self.spacing}
 
     def forward(self, u: Image) -> Image:
         """The smoothed image."""
         if self.radius == 0:
             return u
         done = self._compiled(u)
-        return self._along_x(self._along_x(u.mT).mT) if done is None else done
+        if done is not None:
+            return done
+        u, dimension = u.view_as(u), u.dim() - 2
+        for axis, weights in enumerate(self.weights_along(dimension)):
+            u = _along_axis(u, axis - dimension, weights)
+        return u
 
     def adjoint(self, v: Image) -> Image:
         """The same: the mirrored Gaussian is symmetric."""
         return self.forward(v)
 
-    def transfer(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
-        """The factor by which a cosine of this frequency is damped."""
-        return self._transfer(theta_y) * self._transfer(theta_x)
+    def transfer(self, *theta: Tensor) -> Tensor:
+        """The factor by which a cosine of this frequency is damped, one angle per axis."""
+        factors = [_transfer(angle, w) for angle, w in zip(theta, self.weights_along(len(theta)), strict=True)]
+        return reduce(mul, factors)
+
+    def weights_along(self, dimension: int) -> tuple[list[float], ...]:
+        """The weights ``w_0 .. w_R`` for each of so many axes."""
+        return tuple(self._taps[h] for h in self.spacing.along(dimension))
+
+    def radii(self, dimension: int) -> tuple[int, ...]:
+        """The radius of the kernel in pixels, for each of so many axes."""
+        return tuple(len(weights) - 1 for weights in self.weights_along(dimension))
+
+    @property
+    def uniform(self) -> bool:
+        """Whether the weights are the same along each axis."""
+        return len({*self.spacing}) == 1
+
+    @property
+    def weights(self) -> list[float]:
+        """The weights along x; along every axis where the pixels are square."""
+        return self._taps[self.spacing[-1]]
 
     @property
     def radius(self) -> int:
-        """The radius ``R`` of the kernel in pixels."""
-        return len(self.weights) - 1
+        """The radius of the kernel in pixels, the largest of all axes."""
+        return max(len(weights) - 1 for weights in self._taps.values())
 
     def extra_repr(self) -> str:
         return f"sigma={self.sigma:g}, radius={self.radius}"
@@ -86,26 +133,30 @@ class Smoothing(nn.Module):
         """The same result in every bit from compiled loops, for large images on the CPU when no gradient is needed."""
         if type(u) is not Tensor or torch.compiler.is_compiling() or u.dim() != 4 or u.numel() < LARGE:
             return None
-        if u.device.type != "cpu" or (torch.is_grad_enabled() and u.requires_grad) or find_spec("numba") is None:
+        if not self.uniform or u.device.type != "cpu" or find_spec("numba") is None:
+            return None
+        if torch.is_grad_enabled() and u.requires_grad:
             return None
         # Engines build on operators; here one of them is looked up, as an option.
         result: Tensor | None = import_module("whorl.engines.cpu.smoothing").smoothed(u, self.weights)
         return result
 
-    def _along_x(self, u: Tensor) -> Tensor:
-        R, size = self.radius, u.shape[-1]
-        extended = mirror(u, 0, R)
-        result = self.weights[0] * u
-        for k in range(1, R + 1):
-            pair = extended[..., R - k : R - k + size] + extended[..., R + k : R + k + size]
-            result = result + self.weights[k] * pair
-        return result
 
-    def _transfer(self, theta: Tensor) -> Tensor:
-        result = torch.full_like(theta, self.weights[0])
-        for k in range(1, self.radius + 1):
-            result = result + 2 * self.weights[k] * torch.cos(k * theta)
-        return result
+def _along_axis(u: Tensor, axis: int, weights: list[float]) -> Tensor:
+    R, size = len(weights) - 1, u.shape[axis]
+    extended = mirror(u, 0, R, *[0] * (-1 - axis))
+    result = weights[0] * u
+    for k in range(1, R + 1):
+        pair = along(extended, axis, R - k, R - k + size) + along(extended, axis, R + k, R + k + size)
+        result = result + weights[k] * pair
+    return result
+
+
+def _transfer(theta: Tensor, weights: list[float]) -> Tensor:
+    result = torch.full_like(theta, weights[0])
+    for k in range(1, len(weights)):
+        result = result + 2 * weights[k] * torch.cos(k * theta)
+    return result
 
 
 class Composed(Operator):
@@ -121,6 +172,12 @@ class Composed(Operator):
     def __init__(self, operator: Operator, smoothing: Smoothing) -> None:
         super().__init__()
         self.operator, self.smoothing = operator, smoothing
+        self.spacing = operator.spacing if smoothing.spacing.dimension is None else smoothing.spacing
+        if operator.dimension is not None and self.spacing != operator.spacing:
+            raise ValueError(
+                f"Composed: the operator has the spacing {tuple(operator.spacing)}, the smoothing "
+                f"{tuple(smoothing.spacing)}. Give both the same."
+            )
 
     def forward(self, u: Image) -> Responses:
         responses: Tensor = self.operator(self.smoothing(u))
@@ -129,8 +186,11 @@ class Composed(Operator):
     def adjoint(self, v: Responses) -> Image:
         return self.smoothing.adjoint(self.operator.adjoint(v))
 
-    def symbol(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
-        return self.operator.symbol(theta_y, theta_x) * self.smoothing.transfer(theta_y, theta_x) ** 2
+    def symbol(self, *theta: Tensor) -> Tensor:
+        return self.operator.symbol(*theta) * self.smoothing.transfer(*theta) ** 2
+
+    def scale_weights(self, like: Tensor) -> Tensor:
+        return self.operator.scale_weights(like)
 
     def cell_weights(self, v: Responses) -> Tensor:
         return self.operator.cell_weights(v)

@@ -31,7 +31,7 @@ class Design:
     kind: int
     alpha: float
     gamma: float = 0.0
-    spacing: tuple[float, float] = (1.0, 1.0)
+    spacing: tuple[float, ...] = (1.0, 1.0)
     taps: tuple[tuple[float, ...], ...] = ()
     channels: int = 1
     structure: tuple[float, ...] = ()
