@@ -13,21 +13,11 @@ import tifffile
 
 import whorl
 from files.samples import listing
+from peak import GIGABYTE, run_alone
 from whorl import files
 
 SRC = Path(whorl.__file__).parents[1]
-GIGABYTE = 2**30
-PEAK = """
-import sys
-from pathlib import Path
-from whorl.cli.main import run
-try:
-    run(sys.argv[1:])
-finally:
-    # The peak of this program alone; ru_maxrss would begin with that of the process that started it.
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    print(int(status["VmHWM"].split()[0]) * 1024)
-"""
+WHORL = "import sys; from whorl.cli.main import run; run(sys.argv[1:])"
 
 
 def environment() -> dict[str, str]:
@@ -50,10 +40,9 @@ def check_huge(folder: Path, side: int) -> None:
     make(folder / "huge.tif", side, side)
     words = ["filter", "-q", "--tile", "auto", "--model", "perona-malik", "--contrast", "9000", "--time", "0.8"]
     words += [str(folder / "huge.tif"), str(folder / "out.tif")]
-    command = [sys.executable, "-c", PEAK, *words]
-    answer = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
-    assert answer.returncode == 0, answer.stderr
-    assert int(answer.stdout) < GIGABYTE
+    answer = run_alone(WHORL, *words, limit=64 * GIGABYTE, timeout=1200)
+    assert answer.code == 0, answer.err
+    assert answer.peak < GIGABYTE
     steps, margin = 2, 8
     with files.open_reader(folder / "huge.tif") as before, files.open_reader(folder / "out.tif") as after:
         assert after.pages[0].layout == before.pages[0].layout

@@ -186,3 +186,36 @@ def test_wrong_requests_are_refused():
     held = models.build("eed", contrast=9.0).with_data(torch.zeros(1, 1, 20, 30), 0.1)
     with pytest.raises(ValueError, match="data term"):
         large.map(image, held, time=1.0)
+
+
+@pytest.mark.parametrize("kind", ["array", "view", "memmap", "zarr", "zarr opened twice"])
+def test_the_image_itself_may_be_the_output(tmp_path, kind):
+    samples = picture((90, 70))
+    whole = whorl.diffuse(samples, "eed", contrast=3000.0, time=1.0)
+    image = out = samples.copy()
+    if kind == "view":
+        out = image[...]
+    elif kind == "memmap":
+        np.save(tmp_path / "a.npy", samples)
+        image, out = (np.load(tmp_path / "a.npy", mmap_mode="r+") for _ in range(2))
+    elif kind.startswith("zarr"):
+        image = out = zarr.create_array(tmp_path / "a.zarr", shape=samples.shape, chunks=(16, 16), dtype="u2")
+        image[...] = samples
+        if kind.endswith("twice"):
+            out = zarr.open(tmp_path / "a.zarr", mode="r+")
+    large.map(image, "eed", contrast=3000.0, time=1.0, tile=20, out=out)
+    assert np.array_equal(np.asarray(out[...]), whole)
+
+
+def test_the_type_of_the_output_decides():
+    image = np.array([[-20.0, 300.0], [0.5, 1.5]], np.float32)
+    out = np.empty((2, 2), np.uint8)
+    large.map(image, "perona-malik", contrast=1.0, time=0.0, out=out)
+    assert out.tolist() == [[0, 255], [0, 2]]
+    sharp = large.map(picture((20, 20)), "eed", contrast=9.0, time=1.0, out=np.empty((20, 20)))
+    assert not np.array_equal(sharp, np.rint(sharp))
+
+
+def test_a_missing_contrast_is_said():
+    with pytest.raises(ValueError, match=r"large\.map: contrast is missing"):
+        large.map(picture((20, 20)), "eed", time=1.0)

@@ -3,6 +3,7 @@
 import hashlib
 import http.client
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ import pytest
 
 from whorl.errors import FileError
 from whorl.page import STATIC, copy_site, make_server
+from whorl.page import server as module
 
 WEB = Path(__file__).parents[2] / "web"
 
@@ -56,6 +58,26 @@ def test_files_have_the_types_that_browsers_insist_on(server: ThreadingHTTPServe
 @pytest.mark.parametrize("path", ["/js/", "/nothing", "/../server.py", "/%2e%2e/server.py", "//etc/passwd"])
 def test_nothing_but_the_files_is_served(server: ThreadingHTTPServer, path: str) -> None:
     assert get(server, path).status == 404
+
+
+@pytest.mark.parametrize("path", ["/%00", "/index.html%00", "/js%00/app.js", "/%2500%00"])
+def test_impossible_names_are_not_found(server: ThreadingHTTPServer, path: str) -> None:
+    assert get(server, path).status == 404
+    assert get(server, "/").status == 200
+
+
+@pytest.mark.parametrize("words", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: a\r\n"])
+def test_a_client_that_never_finishes_is_cut_off(monkeypatch: pytest.MonkeyPatch, words: bytes) -> None:
+    monkeypatch.setattr(module._Handler, "timeout", 0.2)
+    with make_server(0) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        with socket.create_connection(("127.0.0.1", running.server_port), timeout=10) as client:
+            client.sendall(words)
+            assert client.recv(100) == b""  # closed from the other side
+        running.shutdown()
+        thread.join()
+    assert 0 < module.PATIENCE < 60
 
 
 def test_a_taken_port_is_refused_with_a_remedy(server: ThreadingHTTPServer) -> None:

@@ -1,6 +1,7 @@
 """Many pictures, one after the other: what is wrong with one does not stop the others."""
 
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 import typer
 
-from whorl.cli.jobs import pairs
+from whorl.cli.jobs import jobs
 from whorl.cli.progress import progress
 from whorl.cli.treatments import Treatment
 from whorl.files import Page
@@ -39,18 +40,24 @@ class Batch:
 
     def run(self, paths: Sequence[Path], dry_run: bool = False) -> None:
         """Filter every pair of ``IN... OUT``; exit code 2 in the end where one failed."""
-        jobs = pairs(paths, self.force)
-        records = []
+        found = jobs(paths, self.force)
+        records: list[dict[str, Any]] = [{"input": str(path), "error": error} for path, error in found.closed]
         logging.getLogger("tifffile").setLevel(logging.CRITICAL)  # damaged files are told of once, by our own line
-        with progress("filtering", total=len(jobs), quiet=self.quiet or dry_run) as advance:
-            for source, target in jobs:
+        with progress("filtering", total=len(found.pairs), quiet=self.quiet or dry_run) as advance:
+            for source, target in found.pairs:
                 records.append(self._one(source, target, None if dry_run else advance))
                 if not self.as_json:
                     self._tell(records[-1], dry_run)
+        skipped = [str(path) for path in found.skipped]
         if self.as_json:
-            typer.echo(strict_json({"written": not dry_run, "files": records}, indent=2))
+            typer.echo(strict_json({"written": not dry_run, "files": records, "skipped": skipped}, indent=2))
+        else:
+            for record in records[: len(found.closed)]:
+                self._tell(record, dry_run)
+            if skipped and not self.quiet:
+                typer.echo(f"Skipped, as no pictures by their names: {_listed(skipped)}.")
         if any("error" in record for record in records):
-            raise typer.Exit(2)
+            raise typer.Exit(1 if any("bug" in record for record in records) else 2)
 
     def _one(self, source: Path, target: Path, advance: Callable[[float], None] | None) -> dict[str, Any]:
         """Filter one picture (only look at it without ``advance``) and describe what was done."""
@@ -71,9 +78,10 @@ class Batch:
                     source, target, choose, tile=self.tile, pages=self.pages, device=self.treatment.device,
                     force=self.force, advance=advance,
                 )  # fmt: skip
-        except ValueError as error:
-            text = " ".join(str(error).split())
-            return record | {"error": text if str(source) in text or str(target) in text else f"{source}: {text}"}
+        except Exception as error:  # one picture must not stop the others
+            if os.environ.get("WHORL_TRACEBACK"):
+                raise
+            return record | _failure(error, source, target)
         record |= {"seconds": round(time.perf_counter() - start, 3)} if advance else {}
         return record | {"pages": [_described(job, number, page) for number, page in enumerate(chosen)]}
 
@@ -103,6 +111,20 @@ def as_tile(text: str) -> int | None:
     if not text.isdigit() or int(text) < 1:
         raise ValueError(f"--tile {text}: expected auto or a number of pixels such as 1024.")
     return int(text)
+
+
+def _failure(error: Exception, source: Path, target: Path) -> dict[str, Any]:
+    """What to tell of a picture that could not be filtered; errors that nobody foresaw are marked as bugs."""
+    known = isinstance(error, ValueError | OSError | MemoryError)
+    text = " ".join(str(error).split()) or "out of memory"
+    text = text if known else f"{type(error).__name__}: {text}"
+    text = text if str(source) in text or str(target) in text else f"{source}: {text}"
+    return {"error": text} if known else {"error": text, "bug": True}
+
+
+def _listed(names: Sequence[str], most: int = 10) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _described(job: Job, number: int, chosen: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The two sides of every format: a :class:`Reader` of pages by window, and a :class:`Writer` of pages by block."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -10,28 +11,57 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.layout import Layout, Metadata
 
-__all__ = ["MAX_PIXELS", "Canvas", "Frame", "Page", "Reader", "Writer", "check_size"]
+__all__ = [
+    "MAX_PAGES",
+    "MAX_PIXELS",
+    "MAX_SEGMENT",
+    "Canvas",
+    "Frame",
+    "Page",
+    "Reader",
+    "Writer",
+    "check_segment",
+    "check_size",
+    "reason",
+]
 
 MAX_PIXELS = 2**29  # what a format that must be decoded whole may declare: 23170 x 23170 pixels
+MAX_SEGMENT = 2**28  # bytes of one decoded strip, tile or chunk
+MAX_PAGES = 2**16  # pages of one file
 
 
 class Page(ABC):
     """One image in a file, read by window."""
 
+    path: Path
     layout: Layout
     metadata: Metadata
     banded: bool = False
     """Whether rows come in strips of the full width, so that narrow windows would decode each strip many times."""
 
-    @abstractmethod
     def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
-        """Samples ``(bottom - top, right - left, channel)`` in native byte order; a fresh or read-only array."""
+        """Samples ``(bottom - top, right - left, channel)`` in native byte order; a fresh or read-only array.
+
+        Whatever goes wrong is a :class:`~whorl.errors.FileError` that names the file.
+        """
+        try:
+            return self._read(top, bottom, left, right)
+        except FileError:
+            raise
+        except MemoryError:
+            raise FileError(f"{self.path}: does not fit into memory. Convert it to a tiled TIFF or to zarr.") from None
+        except Exception as error:  # decoders fail in many ways: zlib.error, IndexError, RuntimeError, ...
+            raise FileError(f"{self.path}: damaged or unreadable ({reason(error)}). Get the file again.") from None
+
+    @abstractmethod
+    def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+        """The samples, with any error."""
 
 
 class Reader(ABC):
     """An open file. ``windowed`` says that a window costs only what it holds, not the whole picture."""
 
-    pages: tuple[Page, ...]
+    pages: Sequence[Page]
     windowed: bool = False
 
     def close(self) -> None:  # noqa: B027  (a reader that holds nothing open has nothing to close)
@@ -85,3 +115,17 @@ def check_size(path: Path, width: int, height: int, max_pixels: int = MAX_PIXELS
             f"{path}: declares {width} x {height} pixels, above the limit of {max_pixels} for pictures decoded whole. "
             "If that size is real, convert it to a tiled TIFF or to zarr, which are read in windows."
         )
+
+
+def check_segment(path: Path, what: str, width: int, height: int, size: int) -> None:
+    """Refuse a strip, tile or chunk of ``size`` bytes that would fill the memory when it is decoded."""
+    if size > MAX_SEGMENT:
+        raise FileError(
+            f"{path}: one {what} of {width} x {height} pixels would take {size} bytes of memory. "
+            "Save it with tiles, or with strips of fewer rows."
+        )
+
+
+def reason(error: BaseException) -> str:
+    """What an error says, in one line."""
+    return " ".join(str(error).split()) or type(error).__name__

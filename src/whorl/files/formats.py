@@ -1,20 +1,24 @@
 """Which reader and writer a file takes: by its first bytes when reading, by its suffix when writing."""
 
 import io
-from collections.abc import Iterator, Sequence
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Frame, Reader, Writer
-from whorl.files.jpeg import JpegReader, JpegWriter
+from whorl.files.base import MAX_PIXELS, Frame, Reader, Writer, reason
+from whorl.files.jpeg import JpegWriter
+from whorl.files.pillow import PillowReader
 from whorl.files.png import SIGNATURE, PngReader, PngWriter
 from whorl.files.tiff_reader import TiffReader
 from whorl.files.tiff_writer import TiffWriter
 from whorl.files.zarr_arrays import ZarrReader, ZarrWriter
 from whorl.foundations.atomic import beside
 
-__all__ = ["SUFFIXES", "check_writable", "is_zarr", "open_reader", "open_writer"]
+__all__ = ["READ_ONLY", "SUFFIXES", "check_writable", "is_zarr", "open_reader", "open_writer"]
 
 SUFFIXES = {
     ".png": "png",
@@ -25,11 +29,20 @@ SUFFIXES = {
     ".btf": "tiff",
     ".zarr": "zarr",
 }
-READERS = {"png": PngReader, "jpeg": JpegReader, "tiff": TiffReader, "zarr": ZarrReader}
+READ_ONLY = (".webp", ".bmp")
+READERS: dict[str, Callable[[Path, int], Reader]] = {
+    "png": PngReader,
+    "jpeg": partial(PillowReader, kind="JPEG"),
+    "webp": partial(PillowReader, kind="WEBP"),
+    "bmp": partial(PillowReader, kind="BMP"),
+    "tiff": TiffReader,
+    "zarr": ZarrReader,
+}
 STREAM_WRITERS = {"png": PngWriter, "jpeg": JpegWriter, "tiff": TiffWriter}
 MAGIC = {
     SIGNATURE: "png",
     b"\xff\xd8\xff": "jpeg",
+    b"BM": "bmp",
     b"II*\0": "tiff",
     b"MM\0*": "tiff",
     b"II+\0": "tiff",
@@ -45,21 +58,17 @@ def open_reader(path: str | Path, max_pixels: int = MAX_PIXELS) -> Reader:
     """
     path = Path(path)
     try:
-        if path.is_dir():
-            kind = "zarr" if is_zarr(path) else ""
-        else:
-            with path.open("rb") as file:
-                start = file.read(8)
-            if not start:
-                raise FileError(f"{path}: is empty (0 bytes). Get the file again.")
-            kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "")
-        if not kind:
-            raise FileError(f"{path}: is no picture in PNG, JPEG, TIFF or zarr, whatever its name says.")
-        return READERS[kind](path, max_pixels)
+        return READERS[_kind_of(path)](path, max_pixels)
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(
             f"{path}: cannot be read ({error.strerror or error}). Check the path and its permissions."
         ) from None
+    except MemoryError:
+        raise FileError(f"{path}: does not fit into memory. Convert it to a tiled TIFF or to zarr.") from None
+    except Exception as error:  # whatever a damaged header leads to
+        raise FileError(f"{path}: damaged or unreadable ({reason(error)}). Get the file again.") from None
 
 
 @contextmanager
@@ -67,6 +76,7 @@ def open_writer(path: str | Path, frames: Sequence[Frame], force: bool = False) 
     """Open a picture for writing; it appears under its name when the block ends well, and not at all otherwise."""
     path = Path(path)
     kind = _kind(path)
+    _check_frames(path, frames)
     with beside(path, force, folder=kind == "zarr") as part:
         if kind == "zarr":
             writer: Writer = ZarrWriter(part, str(path), frames)
@@ -82,18 +92,44 @@ def open_writer(path: str | Path, frames: Sequence[Frame], force: bool = False) 
 def check_writable(path: str | Path, frames: Sequence[Frame]) -> None:
     """Refuse frames that the format of ``path`` cannot hold; nothing is written."""
     kind = _kind(Path(path))
+    _check_frames(Path(path), frames)
     if kind != "zarr":
         STREAM_WRITERS[kind](io.BytesIO(), str(path), frames)
 
 
 def is_zarr(path: Path) -> bool:
     """Whether a folder is a zarr array or group."""
-    return any((path / name).exists() for name in ZARR_FILES)
+    return any(os.path.exists(path / name) for name in ZARR_FILES)  # False, no error, in a folder closed to us
+
+
+def _kind_of(path: Path) -> str:
+    """The format of a file or folder, by its first bytes."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        kind = "zarr" if is_zarr(path) else ""
+    elif not stat.S_ISREG(mode):
+        raise FileError(f"{path}: is a pipe or a device, no file. Copy its contents into a file first.")
+    else:
+        with path.open("rb") as file:
+            start = file.read(12)
+        if not start:
+            raise FileError(f"{path}: is empty (0 bytes). Get the file again.")
+        kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "")
+        if start.startswith(b"RIFF") and start[8:] == b"WEBP":
+            kind = "webp"
+    if not kind:
+        raise FileError(f"{path}: is no picture in PNG, JPEG, TIFF, WebP, BMP or zarr, whatever its name says.")
+    return kind
+
+
+def _check_frames(path: Path, frames: Sequence[Frame]) -> None:
+    if not frames:
+        raise FileError(f"{path}: there is no page to write.")
 
 
 def _kind(path: Path) -> str:
     kind = SUFFIXES.get(path.suffix.lower())
     if kind is None:
         known = ", ".join(SUFFIXES)
-        raise FileError(f"{path}: no format is known by the suffix {path.suffix!r}. Use one of {known}.")
+        raise FileError(f"{path}: no format to write has the suffix {path.suffix!r}. Use one of {known}.")
     return kind

@@ -1,28 +1,20 @@
-"""JPEG: 8-bit grey, RGB and CMYK; decoded and encoded by Pillow."""
+"""JPEG written: 8-bit grey, RGB and CMYK, encoded by Pillow."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Canvas, Frame, Page, Reader, Writer, check_size
+from whorl.files.base import Canvas, Frame, Writer
 from whorl.files.layout import Colour, Layout, Metadata, blackened
-from whorl.files.pillow import decoded, opened, orientation_of
+from whorl.files.pillow import EXIF_PREFIX
 
-__all__ = ["JpegReader", "JpegWriter"]
+__all__ = ["JpegWriter"]
 
 COLOURS: dict[str, tuple[Colour, int]] = {"L": ("grey", 1), "RGB": ("rgb", 3), "CMYK": ("cmyk", 4)}
-PREFIX = b"Exif\0\0"
-
-
-class JpegReader(Reader):
-    """A JPEG file."""
-
-    def __init__(self, path: Path, max_pixels: int = MAX_PIXELS) -> None:
-        self.pages = (_JpegPage(path, max_pixels),)
+MAX_DENSITY = 65535  # pixels per inch that the header can hold
 
 
 class JpegWriter(Writer):
@@ -53,35 +45,11 @@ class JpegWriter(Writer):
         options: dict[str, Any] = {"quality": self.quality, "subsampling": 0}
         if metadata.icc is not None:
             options["icc_profile"] = metadata.icc
-        if metadata.resolution is not None:
+        if metadata.resolution is not None and all(0.5 < value <= MAX_DENSITY for value in metadata.resolution):
             options["dpi"] = tuple(round(value) for value in metadata.resolution)
         if (exif := metadata.exif_with_orientation()) is not None:
-            options["exif"] = PREFIX + exif
+            options["exif"] = EXIF_PREFIX + exif
         picture.save(self.stream, "JPEG", **options)
-
-
-class _JpegPage(Page):
-    def __init__(self, path: Path, max_pixels: int) -> None:
-        self.path = path
-        picture = opened(path, "JPEG")
-        with picture:
-            check_size(path, picture.width, picture.height, max_pixels)
-            if picture.mode not in COLOURS:
-                raise FileError(f"{path}: a JPEG in mode {picture.mode}; only grey, RGB and CMYK can be read.")
-            self.mode = str(picture.mode)
-            colour, channels = COLOURS[self.mode]
-            self.layout = Layout(picture.height, picture.width, channels, np.dtype(np.uint8), colour)
-            exif = picture.info.get("exif")
-            exif = exif.removeprefix(PREFIX) if exif else None
-            resolution = picture.info.get("dpi")
-            resolution = None if resolution is None else (float(resolution[0]), float(resolution[1]))
-            self.metadata = Metadata(resolution, orientation_of(exif), icc=picture.info.get("icc_profile"), exif=exif)
-        self.samples: NDArray[Any] | None = None
-
-    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
-        if self.samples is None:
-            self.samples = decoded(self.path, "JPEG", self.mode).reshape(self.layout.shape)
-        return self.samples[top:bottom, left:right]
 
 
 class _JpegCanvas(Canvas):

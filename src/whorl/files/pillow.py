@@ -1,4 +1,4 @@
-"""Decoding by Pillow, with its many ways to fail turned into one."""
+"""What Pillow decodes: JPEG, WebP and BMP as pages, and the samples of most PNG files."""
 
 import warnings
 from pathlib import Path
@@ -8,34 +8,93 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
+from whorl.files.base import MAX_PIXELS, Page, Reader, check_size, reason
+from whorl.files.layout import Colour, Layout, Metadata
 
-__all__ = ["decoded", "opened", "orientation_of"]
+__all__ = ["EXIF_PREFIX", "PillowReader", "decoded", "opened", "orientation_of"]
 
+EXIF_PREFIX = b"Exif\0\0"
 ORIENTATION = 0x0112
+
+# What Pillow's modes become: the mode to convert to, the colours, all channels, and those that are no colours.
+MODES: dict[str, tuple[str, Colour, int, int]] = {
+    "1": ("L", "grey", 1, 0),
+    "L": ("L", "grey", 1, 0),
+    "P": ("RGB", "rgb", 3, 0),
+    "RGB": ("RGB", "rgb", 3, 0),
+    "RGBA": ("RGBA", "rgb", 4, 1),
+    "CMYK": ("CMYK", "cmyk", 4, 0),
+}
+
+# Pixels that a byte can stand for at most. JPEG spends two bits on a block of 8 x 8 pixels (its rarer codings less),
+# BMP two bytes on a run of 255 pixels. WebP knows no bound, so its pictures are bounded themselves.
+PIXELS_PER_BYTE = {"JPEG": 4096, "BMP": 128, "WEBP": MAX_PIXELS}
+LARGEST = {"JPEG": MAX_PIXELS, "BMP": MAX_PIXELS, "WEBP": 2**26}
+
+
+class PillowReader(Reader):
+    """A file with one 8-bit picture, decoded whole: ``kind`` is JPEG, WEBP or BMP."""
+
+    def __init__(self, path: Path, max_pixels: int, kind: str) -> None:
+        self.pages = (_PillowPage(path, min(max_pixels, LARGEST[kind]), kind),)
+
+
+class _PillowPage(Page):
+    def __init__(self, path: Path, max_pixels: int, kind: str) -> None:
+        self.path, self.kind = path, kind
+        with opened(path, kind) as picture:
+            check_size(path, picture.width, picture.height, max_pixels)
+            size = path.stat().st_size
+            if picture.width * picture.height > PIXELS_PER_BYTE[kind] * size:
+                raise FileError(
+                    f"{path}: truncated: {picture.width} x {picture.height} pixels do not fit its {size} bytes."
+                )
+            if getattr(picture, "n_frames", 1) > 1 and kind != "JPEG":
+                raise FileError(f"{path}: an animation. Save its frames as single pictures or as a multi-page TIFF.")
+            if picture.mode not in MODES:
+                raise FileError(f"{path}: a {kind} in mode {picture.mode}; only grey, RGB and CMYK can be read.")
+            self.mode, colour, channels, kept = MODES[picture.mode]
+            self.layout = Layout(picture.height, picture.width, channels, np.dtype(np.uint8), colour, kept)
+            self.metadata = _metadata(picture.info)
+        self.samples: NDArray[Any] | None = None
+
+    def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+        if self.samples is None:
+            self.samples = decoded(self.path, self.kind, self.mode).reshape(self.layout.shape)
+        return self.samples[top:bottom, left:right]
 
 
 def opened(path: Path, kind: str) -> Any:
-    """The lazily opened picture of format ``kind``; only its header has been read."""
-    from PIL import Image, UnidentifiedImageError
+    """The lazily opened picture of format ``kind``; only its header has been read.
 
+    The class of the format is called itself, since ``Image.open`` refuses large pictures by a limit of its own.
+    """
+    from PIL import BmpImagePlugin, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
+
+    plugins: dict[str, Any] = {
+        "PNG": PngImagePlugin.PngImageFile,
+        "JPEG": JpegImagePlugin.JpegImageFile,
+        "WEBP": WebPImagePlugin.WebPImageFile,
+        "BMP": BmpImagePlugin.BmpImageFile,
+    }
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # sizes are checked by our own limit, with a remedy
-            return Image.open(path, formats=[kind])
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise FileError(f"{path}: not a readable {kind} file ({_reason(error)}).") from None
+            warnings.simplefilter("ignore")  # doubtful metadata is not worth a word where the picture can be read
+            return plugins[kind](path)
+    except Exception as error:  # SyntaxError, OSError, ValueError, struct.error, ...
+        raise FileError(f"{path}: not a readable {kind} file ({reason(error)}).") from None
 
 
 def decoded(path: Path, kind: str, mode: str | None) -> NDArray[Any]:
     """Samples of the picture, converted to Pillow's ``mode`` where one is given."""
-    picture = opened(path, kind)
-    try:
-        picture.load()
-        return np.asarray(picture if mode is None else picture.convert(mode))
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise FileError(f"{path}: damaged or truncated {kind} ({_reason(error)}). Get the file again.") from None
-    finally:
-        picture.close()
+    with opened(path, kind) as picture:
+        try:
+            picture.load()
+            return np.asarray(picture if mode is None else picture.convert(mode))
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise FileError(f"{path}: damaged or truncated {kind} ({reason(error)}). Get the file again.") from None
 
 
 def orientation_of(exif: bytes | None) -> int:
@@ -46,12 +105,21 @@ def orientation_of(exif: bytes | None) -> int:
 
     block = Image.Exif()
     try:
-        block.load(exif)
-        number = block.get(ORIENTATION, 1)
-    except (SyntaxError, ValueError, OSError, EOFError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            block.load(exif)
+            number = block.get(ORIENTATION, 1)
+    except Exception:  # a block nobody can read tells nothing
         return 1
     return number if isinstance(number, int) and 1 <= number <= 8 else 1
 
 
-def _reason(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+def _metadata(info: dict[str, Any]) -> Metadata:
+    exif = info.get("exif")
+    exif = exif.removeprefix(EXIF_PREFIX) if exif else None
+    try:
+        across, down = (float(value) for value in info["dpi"])
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        across = down = 0.0
+    resolution = (across, down) if 0 < across < 1e9 and 0 < down < 1e9 else None
+    return Metadata(resolution, orientation_of(exif), icc=info.get("icc_profile"), exif=exif)

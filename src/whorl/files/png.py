@@ -19,6 +19,10 @@ __all__ = ["PngReader", "PngWriter"]
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is read as the colours it stands for
 CARRIED = (b"cICP", b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"pHYs", b"eXIf", b"tEXt", b"zTXt", b"iTXt")
+KINDS = (("grey", 1, 0), ("grey", 2, 1), ("rgb", 3, 0), ("rgb", 4, 1))  # colours, channels, alpha
+HEADER = 25  # bytes of the first chunk
+MAX_CHUNK = 2**26  # bytes of a describing chunk that are read
+MAX_PROFILE = 2**24  # bytes of a decompressed colour profile
 INFLATION = 1032  # deflate cannot expand further, so a file's length bounds the picture in it
 INCH = 0.0254  # metres
 
@@ -38,7 +42,8 @@ class PngWriter(Writer):
             raise FileError(f"{name}: a PNG holds one image, not {len(frames)}. Write .tif or .zarr.")
         layout, metadata = frames[0]
         self.stream = stream
-        self.canvas = _PngCanvas(layout, metadata, _colour_type(layout, name))
+        _check_colours(layout, name)
+        self.canvas = _PngCanvas(layout, metadata)
         self.canvases = (self.canvas,)
 
     def finish(self) -> None:
@@ -78,7 +83,7 @@ class _PngPage(Page):
         self.metadata = _metadata(chunks)
         self.samples: NDArray[Any] | None = None
 
-    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+    def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
         if self.samples is None:
             self.samples = self._decode().reshape(self.layout.shape)
         return self.samples[top:bottom, left:right]
@@ -87,24 +92,13 @@ class _PngPage(Page):
         if self.depth < 16 or (self.kind == 0 and not self.transparent):
             mode = {("grey", 0): "L", ("grey", 1): "LA", ("rgb", 0): "RGB", ("rgb", 1): "RGBA"}
             return decoded(self.path, "PNG", None if self.depth == 16 else mode[self.layout.colour, self.layout.kept])
-        try:
-            import imagecodecs
-        except ModuleNotFoundError:
-            raise FileError(
-                f"{self.path}: a 16-bit colour PNG needs imagecodecs. Install it with: pip install 'whorl[files]'"
-            ) from None
-        try:
-            samples: NDArray[Any] = imagecodecs.png_decode(self.path.read_bytes())
-        except (imagecodecs.PngError, ValueError, RuntimeError) as error:
-            raise FileError(
-                f"{self.path}: damaged PNG ({error}). Check that it was saved or downloaded whole."
-            ) from None
+        samples: NDArray[Any] = _imagecodecs(self.path).png_decode(self.path.read_bytes())
         return samples
 
 
 class _PngCanvas(Canvas):
-    def __init__(self, layout: Layout, metadata: Metadata, kind: int) -> None:
-        self.layout, self.metadata, self.kind = layout, metadata, kind
+    def __init__(self, layout: Layout, metadata: Metadata) -> None:
+        self.layout, self.metadata = layout, metadata
         self.samples: NDArray[Any] = np.zeros(layout.shape, layout.dtype)
 
     def write(self, top: int, left: int, block: NDArray[Any]) -> None:
@@ -113,51 +107,50 @@ class _PngCanvas(Canvas):
         )
 
     def encode(self, stream: BinaryIO) -> None:
-        height, width, channels = self.layout.shape
-        size = self.layout.dtype.itemsize
-        stream.write(SIGNATURE)
-        header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes([8 * size, self.kind, 0, 0, 0])
-        _write_chunk(stream, b"IHDR", header)
+        """Write the picture as the library encodes it, with the describing chunks between header and image."""
+        encoded = memoryview(self._encoded())
+        start = len(SIGNATURE) + HEADER
+        stream.write(encoded[:start])
         for name, data in _description(self.metadata):
             _write_chunk(stream, name, data)
-        step = channels * size  # bytes to the pixel on the left
-        rows = self.samples.astype(self.layout.dtype.newbyteorder(">"), copy=False).reshape(height, -1).view(np.uint8)
-        deflate = zlib.compressobj(6)
-        above = np.zeros((1, rows.shape[1]), np.uint8)
-        for top in range(0, height, 64):
-            band = rows[top : top + 64]
-            _write_chunk(
-                stream, b"IDAT", deflate.compress(_filtered(band, np.vstack((above, band[:-1])), step).tobytes())
-            )
-            above = band[-1:]
-        _write_chunk(stream, b"IDAT", deflate.flush())
-        _write_chunk(stream, b"IEND", b"")
+        stream.write(encoded[start:])
+
+    def _encoded(self) -> bytes:
+        samples = self.samples[..., 0] if self.layout.channels == 1 else self.samples
+        if _by_pillow(self.layout):
+            from PIL import Image
+
+            stream = io.BytesIO()
+            Image.fromarray(samples).save(stream, "PNG")
+            return stream.getvalue()
+        encoded: bytes = _imagecodecs(Path("PNG")).png_encode(np.ascontiguousarray(samples))
+        return encoded
 
 
-def _filtered(band: NDArray[np.uint8], above: NDArray[np.uint8], step: int) -> NDArray[np.uint8]:
-    """Rows with their filter byte in front: of none, sub, up, average and Paeth the one with the smallest residuals."""
-    left, corner = (np.pad(rows, ((0, 0), (step, 0)))[:, : rows.shape[1]] for rows in (band, above))
-    a, b, c = (part.astype(np.int16) for part in (left, above, corner))
-    pa, pb, pc = abs(b - c), abs(a - c), abs(a + b - 2 * c)
-    paeth = np.where((pa <= pb) & (pa <= pc), a, np.where(pb <= pc, b, c))
-    guesses = (np.zeros_like(a), a, b, (a + b) >> 1, paeth)
-    residuals = np.stack([band - guess.astype(np.uint8) for guess in guesses])
-    cost = np.abs(residuals.view(np.int8).astype(np.int16)).sum(-1, dtype=np.int64)
-    best = cost.argmin(0)
-    chosen = residuals[best, np.arange(len(band))]
-    return np.concatenate((best[:, None].astype(np.uint8), chosen), axis=1)
+def _by_pillow(layout: Layout) -> bool:
+    """Whether Pillow handles such samples; it cuts 16-bit colours and alpha to 8 bit without a word."""
+    return layout.dtype == np.uint8 or layout.channels == 1
 
 
-def _colour_type(layout: Layout, name: str) -> int:
+def _imagecodecs(path: Path | str) -> Any:
+    try:
+        import imagecodecs
+    except ModuleNotFoundError:
+        raise FileError(
+            f"{path}: 16-bit colour in PNG needs imagecodecs. Install it with: pip install 'whorl[files]'"
+        ) from None
+    return imagecodecs
+
+
+def _check_colours(layout: Layout, name: str) -> None:
     if layout.dtype not in (np.uint8, np.uint16):
         raise FileError(f"{name}: PNG holds 8- or 16-bit whole numbers, not {layout.dtype}. Write .tif or .zarr.")
-    kinds = {("grey", 1, 0): 0, ("grey", 2, 1): 4, ("rgb", 3, 0): 2, ("rgb", 4, 1): 6}
-    kind = kinds.get((layout.colour, layout.channels, layout.kept))
-    if kind is None:
+    if (layout.colour, layout.channels, layout.kept) not in KINDS:
         raise FileError(
             f"{name}: PNG holds grey or RGB, not {layout.channels} channels of {layout.colour}. Write .tif."
         )
-    return kind
+    if not _by_pillow(layout):
+        _imagecodecs(name)
 
 
 def _chunks(path: Path) -> list[tuple[bytes, bytes]]:
@@ -173,6 +166,8 @@ def _chunks(path: Path) -> list[tuple[bytes, bytes]]:
             if name == b"IDAT":
                 file.seek(length, io.SEEK_CUR)
                 found.append((name, length.to_bytes(4, "big")))
+            elif length > MAX_CHUNK:
+                file.seek(length, io.SEEK_CUR)
             else:
                 found.append((name, file.read(length)))
             file.seek(4, io.SEEK_CUR)
@@ -186,13 +181,20 @@ def _metadata(chunks: list[tuple[bytes, bytes]]) -> Metadata:
         across, down = (int.from_bytes(physical[i : i + 4], "big") * INCH for i in (0, 4))
         resolution = (across, down)
     if (profile := table.get(b"iCCP")) is not None:
-        try:
-            icc = zlib.decompress(profile.partition(b"\0")[2][1:])
-        except zlib.error:
-            icc = None  # a profile nobody can read; the chunk itself is carried on as it is
+        icc = _inflated(profile.partition(b"\0")[2][1:])
     exif = table.get(b"eXIf")
     carried = tuple((name, data) for name, data in chunks if name in CARRIED)
     return Metadata(resolution, orientation_of(exif), icc=icc, exif=exif, chunks=carried)
+
+
+def _inflated(data: bytes) -> bytes | None:
+    """The decompressed profile; None for one that nobody can read, or that is larger than any profile."""
+    inflate = zlib.decompressobj()
+    try:
+        found = inflate.decompress(data, MAX_PROFILE)
+    except zlib.error:
+        return None
+    return found if inflate.eof else None
 
 
 def _description(metadata: Metadata) -> tuple[tuple[bytes, bytes], ...]:
@@ -203,8 +205,9 @@ def _description(metadata: Metadata) -> tuple[tuple[bytes, bytes], ...]:
     if metadata.icc is not None:
         made.append((b"iCCP", b"ICC profile\0\0" + zlib.compress(metadata.icc)))
     if metadata.resolution is not None:
-        per_metre = (round(value / INCH).to_bytes(4, "big") for value in metadata.resolution)
-        made.append((b"pHYs", b"".join(per_metre) + b"\x01"))
+        per_metre = [round(value / INCH) for value in metadata.resolution]
+        if max(per_metre) < 2**31:  # what the format can hold
+            made.append((b"pHYs", b"".join(value.to_bytes(4, "big") for value in per_metre) + b"\x01"))
     if (exif := metadata.exif_with_orientation()) is not None:
         made.append((b"eXIf", exif))
     return tuple(made)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Page, Reader, check_size
+from whorl.files.base import MAX_PIXELS, Page, Reader, check_segment, check_size
 from whorl.files.layout import Colour, Layout, Metadata
+from whorl.files.tiff_chain import directories
 from whorl.files.tiff_tags import carried_tags, orientation, profile, resolution
 
 __all__ = ["TiffReader"]
@@ -19,7 +20,6 @@ __all__ = ["TiffReader"]
 COLOURS: dict[int, tuple[Colour, int]] = {0: ("grey", 1), 1: ("grey", 1), 2: ("rgb", 3), 5: ("cmyk", 4), 6: ("rgb", 3)}
 PALETTE, YCBCR = 3, 6
 JPEG = (6, 7, 33007, 34892)  # compressions whose decoder turns YCbCr into RGB
-MAX_SEGMENT = 2**28  # bytes of one decoded strip or tile
 CACHE = 2**26  # bytes of decoded segments kept, so that neighbouring windows need not decode them again
 
 
@@ -36,6 +36,7 @@ class TiffReader(Reader):
             import tifffile
         except ModuleNotFoundError:
             raise FileError(f"{path}: TIFF needs tifffile. Install it with: pip install 'whorl[files]'") from None
+        directories(path)
         try:
             self.file = tifffile.TiffFile(path)
         except Exception as error:  # a damaged directory fails in many ways: struct.error, IndexError, ...
@@ -101,7 +102,7 @@ class _TiffPage(Page):
             raise FileError(f"{path}: strips or tiles without any pixel; the file is damaged.")
         self.banded = not page.is_tiled and not self._is_raw()
 
-    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+    def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
         samples = int(self.page.samplesperpixel)
         window = np.empty((bottom - top, right - left, samples), self.page.dtype.newbyteorder("="))
         if self._is_raw():
@@ -115,7 +116,7 @@ class _TiffPage(Page):
                 part = segment[upper - y : lower - y, first - x : last - x]
                 target[upper - top : lower - top, first - left : last - left] = part
         if self.palette is not None:
-            return self.palette[window[..., 0]]
+            return self.palette[window[..., 0].astype(np.intp)]
         return window.view(np.uint8) * np.uint8(255) if window.dtype.kind == "b" else window
 
     def _is_raw(self) -> bool:
@@ -164,11 +165,7 @@ class _TiffPage(Page):
         page = self.page
         samples = 1 if self.planar else int(page.samplesperpixel)
         size = rows * columns * samples * page.dtype.itemsize
-        if size > MAX_SEGMENT:
-            raise FileError(
-                f"{self.path}: one compressed strip of {columns} x {rows} pixels would take {size} bytes of memory. "
-                "Save it with tiles, or with strips of fewer rows."
-            )
+        check_segment(self.path, "compressed strip or tile", columns, rows, size)
         try:
             offset, count = int(page.dataoffsets[index]), int(page.databytecounts[index])
         except (IndexError, ValueError, TypeError):
@@ -191,6 +188,9 @@ class _TiffPage(Page):
         colours = self.page.colormap
         if colours is None:
             raise FileError(f"{self.path}: a palette picture without palette; the file is damaged.")
+        bits = int(self.page.bitspersample)
+        if self.page.dtype.kind not in "bu" or bits > 16 or colours.shape != (3, 2**bits):
+            raise FileError(f"{self.path}: a palette of shape {colours.shape} for {bits} bits; the file is damaged.")
         return np.ascontiguousarray(np.asarray(colours, np.uint16).T)
 
 

@@ -150,10 +150,21 @@ def _description(layout: Layout, metadata: Metadata) -> list[Tag]:
         tags.append(Tag(34675, UNDEFINED, len(metadata.icc), metadata.icc))
     if metadata.resolution is not None:
         for code, value in zip((282, 283), metadata.resolution, strict=True):
-            fraction = np.array([round(value * 10000), 10000], "<u4")
-            tags.append(Tag(code, RATIONAL, 1, fraction.tobytes()))
+            tags.append(Tag(code, RATIONAL, 1, np.array(_fraction(value), "<u4").tobytes()))
         tags.append(_numbers(296, SHORT, next(unit for unit, scale in INCHES.items() if scale == 1.0)))
     return tags
+
+
+def _fraction(value: float) -> tuple[int, int]:
+    """Numerator and denominator, below 2**32 each; four decimals where they fit.
+
+    >>> _fraction(300.0), _fraction(508000.0), _fraction(1e12)
+    ((3000000, 10000), (508000000, 1000), (4294967295, 1))
+    """
+    for denominator in (10000, 1000, 100, 10):
+        if round(value * denominator) < 2**32:
+            return round(value * denominator), denominator
+    return min(round(value), 2**32 - 1), 1
 
 
 def _numbers(code: int, kind: int, *values: int) -> Tag:

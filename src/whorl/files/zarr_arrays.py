@@ -1,6 +1,7 @@
 """zarr: arrays of any number of axes, read and written chunk by chunk."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import Canvas, Frame, Page, Reader, Writer, check_size
+from whorl.files.base import MAX_PAGES, Canvas, Frame, Page, Reader, Writer, check_segment, check_size, reason
 from whorl.files.layout import Colour, Layout, Metadata
 
 __all__ = ["ZarrReader", "ZarrWriter", "axes_of"]
 
 CHUNK = 512
+MAX_CHUNKS = 2**20  # of one page
+MAX_DESCRIPTION = 2**24  # bytes of the text that describes an array
+DESCRIPTIONS = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")
 
 
 class ZarrReader(Reader):
@@ -27,27 +31,22 @@ class ZarrReader(Reader):
     windowed = True
 
     def __init__(self, path: Path, max_pixels: int = 0) -> None:
-        zarr = _zarr(path)
-        try:
-            array = zarr.open(store=str(path), mode="r")
-        except Exception as error:  # stores and formats have their own errors each
-            raise FileError(f"{path}: not a readable zarr array ({error}).") from None
-        if not isinstance(array, zarr.Array):
-            inside = ", ".join(sorted(name for name, _ in array.arrays())) or "none"
-            raise FileError(f"{path}: a zarr group, not an array. Name the array inside it (there: {inside}).")
+        array = _opened(path)
         if array.dtype.kind not in "uif" or array.dtype.itemsize > 8:
             raise FileError(f"{path}: samples of type {array.dtype} cannot be filtered. Convert them to float.")
         names = getattr(array.metadata, "dimension_names", None)
         axes = axes_of(array.shape, names)
         height, width = array.shape[axes[0]], array.shape[axes[1]]
         check_size(path, width, height, max_pixels=2**62)
+        outer = [size for axis, size in enumerate(array.shape) if axis not in axes]
+        _check_bounds(path, array, axes, math.prod(outer))
         channels = 1 if axes[2] is None else array.shape[axes[2]]
         colour: Colour = {1: "grey", 3: "rgb", 4: "rgb"}.get(channels, "channels")  # type: ignore[assignment]
         layout = Layout(height, width, channels, array.dtype.newbyteorder("="), colour, kept=int(channels == 4))
         structure = {"shape": array.shape, "chunks": array.chunks, "names": names, "axes": axes}
         metadata = Metadata(array={**structure, "attributes": dict(array.attrs)})
-        pages = itertools.product(*(range(size) for axis, size in enumerate(array.shape) if axis not in axes))
-        self.pages = tuple(_ZarrPage(array, layout, metadata, axes, page) for page in pages)
+        pages = itertools.product(*map(range, outer))
+        self.pages = tuple(_ZarrPage(path, array, layout, metadata, axes, page) for page in pages)
 
 
 class ZarrWriter(Writer):
@@ -84,10 +83,13 @@ class ZarrWriter(Writer):
 
 
 class _ZarrPage(Page):
-    def __init__(self, array: Any, layout: Layout, metadata: Metadata, axes: "Axes", page: tuple[int, ...]) -> None:
-        self.array, self.layout, self.metadata, self.axes, self.page = array, layout, metadata, axes, page
+    def __init__(
+        self, path: Path, array: Any, layout: Layout, metadata: Metadata, axes: "Axes", page: tuple[int, ...]
+    ) -> None:
+        self.path, self.array, self.layout, self.metadata = path, array, layout, metadata
+        self.axes, self.page = axes, page
 
-    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+    def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
         place, order = _place(self.array.ndim, self.axes, self.page, slice(top, bottom), slice(left, right))
         block = np.asarray(self.array[place]).transpose(order)
         return block.reshape(bottom - top, right - left, self.layout.channels).astype(self.layout.dtype, copy=False)
@@ -130,6 +132,36 @@ def _place(ndim: int, axes: Axes, page: tuple[int, ...], rows: slice, columns: s
     full = tuple(part if axis in axes else next(outer) for axis, part in enumerate(index))
     remaining = sorted(axis for axis in axes if axis is not None)
     return full, [remaining.index(axis) for axis in axes if axis is not None]
+
+
+def _opened(path: Path) -> Any:
+    zarr = _zarr(path)
+    for name in DESCRIPTIONS:
+        if (path / name).exists() and (path / name).stat().st_size > MAX_DESCRIPTION:
+            raise FileError(f"{path}: a description ({name}) of more than {MAX_DESCRIPTION} bytes; damaged.")
+    try:
+        array = zarr.open(store=str(path), mode="r")
+    except Exception as error:  # stores and formats have their own errors each
+        raise FileError(f"{path}: not a readable zarr array ({reason(error)}).") from None
+    if not isinstance(array, zarr.Array):
+        inside = ", ".join(sorted(name for name, _ in array.arrays())) or "none"
+        raise FileError(f"{path}: a zarr group, not an array. Name the array inside it (there: {inside}).")
+    return array
+
+
+def _check_bounds(path: Path, array: Any, axes: Axes, pages: int) -> None:
+    """Refuse what an array of any size may declare, before anything of that size is allocated."""
+    if pages < 1 or 0 in array.shape:
+        raise FileError(f"{path}: an array of shape {tuple(array.shape)} holds no picture. Nothing can be filtered.")
+    if pages > MAX_PAGES:
+        raise FileError(f"{path}: declares {pages} pages, more than {MAX_PAGES}. Split it into several arrays.")
+    rows, columns = array.chunks[axes[0]], array.chunks[axes[1]]
+    if min(array.chunks) < 1:
+        raise FileError(f"{path}: chunks of shape {array.chunks} without any sample; the array is damaged.")
+    check_segment(path, "chunk", columns, rows, math.prod(array.chunks) * array.dtype.itemsize)
+    count = math.ceil(array.shape[axes[0]] / rows) * math.ceil(array.shape[axes[1]] / columns)
+    if count > MAX_CHUNKS:
+        raise FileError(f"{path}: {count} chunks of {columns} x {rows} pixels in one page. Rechunk it to 256 x 256.")
 
 
 def _zarr(path: Path) -> Any:

@@ -1,6 +1,8 @@
 """One function for arrays that are too large for memory, or lie on many machines."""
 
+import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ from whorl.errors import ShapeError
 from whorl.foundations.samples import rounded, working_dtype
 from whorl.large.plan import MEMORY, plan, working_bytes
 from whorl.large.run import run
+from whorl.large.scratch import Scratch
 from whorl.large.stages import Stage, network_stages, stages
-from whorl.large.windows import Window
+from whorl.large.windows import Window, windows
 from whorl.networks import DiffusionNetwork
 
 __all__ = ["map"]
@@ -55,7 +58,8 @@ def map(
     tile : int, optional
         Side of the windows; chosen by cost within ``memory`` by default. For dask its chunks are the windows.
     out : array, optional
-        Where to write: anything that takes slices, such as a zarr array. A new NumPy array by default.
+        Where to write: anything that takes slices, such as a zarr array, or the image itself. Results are rounded to
+        its type. A new NumPy array by default.
     scheme, cycles, tau
         How the time is reached; see ``Model.forward``. Fast schemes take fewer steps, but all of them in one pass.
     device : str or torch.device
@@ -85,6 +89,11 @@ def map(
     """
     if not isinstance(model, str) and settings:
         raise ValueError(f"large.map: the model is built already. Give {', '.join(settings)} to models.build.")
+    if isinstance(model, str) and settings.get("contrast") is None:
+        raise ValueError(
+            "large.map: contrast is missing. Give it in the image's own units, for example contrast=12.0 for edges of "
+            "12 grey values."
+        )
     built = models.build(model, **settings) if isinstance(model, str) else model
     axis = _channel_axis(image, channel_axis)
     working_dtype(image.dtype, "large.map")
@@ -142,10 +151,28 @@ def _map_windows(
         return block[None] if axis is None else np.moveaxis(block, axis, 0)
 
     def write(window: Window, block: NDArray[Any]) -> None:
-        samples = rounded(block, image.dtype)
+        samples = rounded(block, np.dtype(out.dtype))
         out[place(window)] = samples[0] if axis is None else np.moveaxis(samples, 0, axis)
 
-    run(chosen, read, write, device=device, folder=folder, advance=advance)
+    if chosen.count == 1 or len(chosen.passes) > 1 or not _share(image, out):
+        run(chosen, read, write, device=device, folder=folder, advance=advance)
+        return
+    # a window must not be written before its neighbours have been read
+    with closing(Scratch(folder or Path(tempfile.gettempdir()), height, width)) as copy:
+        run(chosen, read, copy.write, device=device, folder=folder, advance=advance)
+        for window in windows(height, width, chosen.rows, chosen.columns):
+            write(window, copy.read(window))
+
+
+def _share(image: Any, out: Any) -> bool:
+    """Whether writing into ``out`` may change ``image``; in doubt it may, unless both lie in memory apart."""
+    if isinstance(image, np.ndarray) and isinstance(out, np.ndarray):
+        names = [getattr(array, "filename", None) for array in (image, out)]  # of memory maps
+        return np.may_share_memory(image, out) or (names[0] is not None and names[0] == names[1])
+    if isinstance(image, np.ndarray) or isinstance(out, np.ndarray):
+        return False
+    places = [getattr(array, "store_path", None) for array in (image, out)]  # of zarr arrays
+    return None in places or places[0] == places[1]
 
 
 def _channel_axis(image: Any, axis: int | None) -> int | None:

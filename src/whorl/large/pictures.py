@@ -160,9 +160,9 @@ class _Copied(Page):
     """A page whose samples lie in a scratch file."""
 
     def __init__(self, page: Page, scratch: Scratch) -> None:
-        self.layout, self.metadata, self.scratch = page.layout, page.metadata, scratch
+        self.path, self.layout, self.metadata, self.scratch = page.path, page.layout, page.metadata, scratch
 
-    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+    def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
         return self.scratch.read(Window(top, bottom, left, right)).transpose(1, 2, 0)
 
 
@@ -182,11 +182,11 @@ class _Stack(Page):
 
     def __init__(self, pages: Sequence[Page]) -> None:
         first, count = pages[0].layout, len(pages)
-        self.members, self.metadata = pages, pages[0].metadata
+        self.members, self.metadata, self.path = pages, pages[0].metadata, pages[0].path
         channels, kept = first.channels * count, first.kept * count
         self.layout = Layout(first.height, first.width, channels, first.dtype, "channels", kept)
 
-    def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+    def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
         blocks = [page.read(top, bottom, left, right) for page in self.members]
         colours = self.members[0].layout.filtered
         parts = [block[..., :colours] for block in blocks] + [block[..., colours:] for block in blocks]

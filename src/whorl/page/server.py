@@ -5,6 +5,7 @@ from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from whorl.errors import FileError
 from whorl.foundations.atomic import beside
@@ -16,6 +17,7 @@ STATIC = Path(__file__).parent / "static"
 
 HOST = "127.0.0.1"
 PREFERRED_PORT = 8173
+PATIENCE = 20.0  # seconds for a client to ask, or to take what it asked for
 
 
 def make_server(port: int | None = None, folder: Path = STATIC) -> ThreadingHTTPServer:
@@ -51,7 +53,9 @@ def copy_site(folder: str | Path, *, force: bool = False) -> Path:
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Files with the types browsers insist on, no listings, no log."""
+    """Files with the types browsers insist on, no listings, no log; who says nothing for a while is cut off."""
+
+    timeout = PATIENCE
 
     # The machine's own table may lack these or, on Windows, get them wrong; modules and kernel would not load.
     extensions_map: dict[str, str] = {  # noqa: RUF012 (an instance variable in the base class)
@@ -68,6 +72,12 @@ class _Handler(SimpleHTTPRequestHandler):
         self.send_header("Cache-Control", "no-cache")
         self.send_header("X-Content-Type-Options", "nosniff")
         super().end_headers()
+
+    def send_head(self) -> Any:
+        if "\0" in unquote(self.path):  # no file has such a name, and asking for one fails
+            self.send_error(HTTPStatus.NOT_FOUND, "No such page")
+            return None
+        return super().send_head()
 
     def list_directory(self, path: Any) -> None:
         self.send_error(HTTPStatus.NOT_FOUND, "No such page")
