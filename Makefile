@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: reproduce test test-random test-slow lint bench docs kernel screenshots clean
+.PHONY: reproduce test test-random test-slow mutate lint bench docs kernel screenshots clean
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +31,11 @@ test-random: $(VENV)/.dev
 # What `make test` leaves out: long runs, such as training killed ten times and the full test of the shipped networks.
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
+
+# Deliberate faults in the core folders, and whether the tests notice them (an hour on two cores); for example
+# `make mutate WORDS="schemes energies"` or `make mutate WORDS="--sample 30"`.
+mutate: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m mutation.mutate $(WORDS)
 
 # The page's WebAssembly kernel is committed; rebuild it after a change in web/kernel (needs clang and lld).
 kernel:

@@ -1,5 +1,7 @@
 """Diffusivities: g is the derivative of Psi, decreasing and bounded; secants are exact even where they close."""
 
+import math
+
 import pytest
 import torch
 
@@ -112,3 +114,110 @@ def test_weickert_flux_turns_at_the_contrast():
     flux = g(s**2) * s
     assert flux[1] > flux[0]
     assert flux[2] > flux[3]
+
+
+def test_values_by_hand():
+    """At contrast 2 and s² = 12: ratio 3."""
+    s2 = torch.tensor(12.0, dtype=torch.float64)
+    expected = {
+        "exponential": (math.exp(-1.5), 8 * (1 - math.exp(-1.5)), -math.exp(-1.5) / 8),
+        "rational": (1 / 4, 4 * math.log(4), -1 / 64),
+        "charbonnier": (1 / 2, 8.0, -1 / 64),
+        "tv": (1 / 4, 4.0, -1 / 128),
+        "homogeneous": (1.0, 12.0, 0.0),
+        "weickert": (1 - math.exp(-3.31488 / 81), None, -4 * 3.31488 / 243 * math.exp(-3.31488 / 81) / 4),
+    }
+    for name, (value, psi, slope) in expected.items():
+        g = diffusivities.by_name(name, contrast=2.0)
+        assert float(g(s2)) == pytest.approx(value, rel=1e-12)
+        assert float(g.slope(s2)) == pytest.approx(slope, rel=1e-12)
+        if psi is not None:
+            assert float(g.psi(s2)) == pytest.approx(psi, rel=1e-12)
+
+
+@parametrised
+def test_psi_is_the_integral(g):
+    """Simpson's rule on a fine grid, from 0 to several times the squared contrast."""
+    x = torch.linspace(0, 60.0, 20001, dtype=torch.float64)
+    weights = torch.full_like(x, 2.0)
+    weights[1::2], weights[0], weights[-1] = 4.0, 1.0, 1.0
+    integral = float((weights * g(x)).sum()) * 60.0 / 20000 / 3
+    assert float(g.psi(x[-1])) == pytest.approx(integral, rel=1e-9)
+
+
+@parametrised
+def test_a_vanishing_secant_is_the_slope(g):
+    x = torch.tensor([0.0, 0.3, 2.0, 6.25, 40.0], dtype=torch.float64)
+    assert torch.allclose(g.divided_difference(x, x), g.slope(x), rtol=1e-12, atol=1e-15)
+
+
+@parametrised
+def test_close_secants_are_integrals_of_the_slope(g):
+    """Within the range where the slope is integrated, at nine digits, and symmetric in both ends."""
+    x = torch.tensor([0.01, 1.0, 5.0, 9.0, 30.0], dtype=torch.float64)
+    for width in (0.1, 0.25, 0.3):
+        y = x + width
+        nodes = torch.linspace(0, 1, 2001, dtype=torch.float64)
+        weights = torch.full_like(nodes, 2.0)
+        weights[1::2], weights[0], weights[-1] = 4.0, 1.0, 1.0
+        mean = (g.slope(x[:, None] + width * nodes) * weights).sum(1) / 6000
+        assert torch.allclose(g.divided_difference(x, y), mean, rtol=1e-9, atol=1e-13)
+        assert torch.allclose(g.divided_difference(y, x), mean, rtol=1e-9, atol=1e-13)
+
+
+@torch.no_grad()
+def test_free_form_by_hand():
+    """Two steps at 1/4 and 4 with weights 1/4 and 3/4, contrast 2, s² = 4: x = 1."""
+    g = diffusivities.FreeForm(2.0, steps=2, smallest=0.25, largest=4.0)
+    g.logits.copy_(torch.tensor([0.0, math.log(3.0)]))
+    s2 = torch.tensor(4.0, dtype=torch.float64)
+    assert float(g(s2)) == pytest.approx(0.25 / 17 + 0.75 / (1 + 1 / 16))
+    assert float(g.psi(s2)) == pytest.approx(4 * (0.25 * 0.25 * math.atan(4) + 0.75 * 4 * math.atan(0.25)))
+    slope = -(0.25 * 2 * 16 / 17**2 + 0.75 * 2 / 16 / (17 / 16) ** 2) / 4
+    assert float(g.slope(s2)) == pytest.approx(slope)
+    y = torch.tensor(8.0, dtype=torch.float64)
+    assert float(g.divided_difference(s2, y)) == pytest.approx(float((g(y) - g(s2)) / 4))
+    assert diffusivities.FreeForm(1.0).thresholds == pytest.approx([16 ** (k / 3.5 - 1) for k in range(8)])
+    assert len(diffusivities.FreeForm(1.0, steps=2).thresholds) == 2
+    trained = [name for name, p in diffusivities.FreeForm(1.0).named_parameters() if p.requires_grad]
+    assert len(trained) == 2
+    assert not any(p.requires_grad for p in diffusivities.FreeForm(1.0, trainable=False).parameters())
+
+
+def test_rescaled_by_hand():
+    inner = diffusivities.Exponential(3.0)
+    g = diffusivities.Rescaled(inner, 4.0)
+    twin = diffusivities.Exponential(1.5)  # exp(-4 s² / (2 9))
+    s2 = torch.tensor([0.0, 1.0, 5.0], dtype=torch.float64)
+    for part in ("psi", "slope"):
+        assert torch.allclose(getattr(g, part)(s2), getattr(twin, part)(s2))
+    assert torch.allclose(g(s2), twin(s2))
+    assert torch.allclose(g.divided_difference(s2, s2 + 2), twin.divided_difference(s2, s2 + 2))
+    assert float(g.contrast) == pytest.approx(1.5)
+    assert g.maximum() == 1
+    assert diffusivities.Rescaled(diffusivities.RegularisedTV(0.5), 9.0).maximum() == pytest.approx(2.0)
+
+
+def test_defaults_and_scales():
+    assert not diffusivities.Exponential().scale_adaptive
+    assert float(diffusivities.Exponential().contrast) == 1
+    adaptive = diffusivities.Exponential([1.0, 2.0])
+    assert adaptive.scale_adaptive
+    assert adaptive.contrast.shape == (2, 1, 1, 1)
+    v = torch.full((1, 1, 2, 1, 1, 1), 2.0)
+    assert adaptive(v).flatten().tolist() == pytest.approx([math.exp(-1), math.exp(-0.25)])
+    for name in diffusivities.names():
+        if name != "free-form":
+            assert not any(p.requires_grad for p in diffusivities.by_name(name, 2.0).parameters())
+        assert float(diffusivities.by_name(name, 2.0).contrast) == 2
+    assert any(p.requires_grad for p in diffusivities.by_name("tv", 2.0, trainable=True).parameters())
+
+
+def test_weickert_is_flat_where_the_exponential_vanishes(dtype):
+    """Below a fifth of the squared contrast g is 1 to the last bit, slopes are zero, and nothing overflows."""
+    g = diffusivities.Weickert(1.0)
+    s2 = torch.tensor([0.0, 1e-30, 0.1, 0.2], dtype=dtype)
+    assert torch.equal(g(s2), torch.ones_like(s2))
+    assert (g.slope(s2).abs() < 1e-200 if dtype == torch.float64 else g.slope(s2) == 0).all()
+    assert torch.allclose(g.psi(s2), s2)
+    assert float(g(torch.tensor(0.6, dtype=torch.float64))) < 1
