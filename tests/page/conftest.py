@@ -78,7 +78,7 @@ def drive(browser: subprocess.Popen[str], address: str) -> Drive:
         browser.stdin.flush()
         answer = json.loads(browser.stdout.readline())
         assert "error" not in answer, answer["error"]
-        local = ("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:")
+        local = ("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:", "file://")
         assert [url for url in answer["seen"]["requests"] if not url.startswith(local)] == []
         if not lenient:
             assert answer["seen"]["messages"] + answer["seen"]["failures"] == []

@@ -124,5 +124,40 @@ def test_turns_and_their_error_agree(drive: Any, angle: int) -> None:
         assert answer["error"] == pytest.approx(error, abs=5e-3)
 
 
+def test_bands_on_several_workers_give_the_bits_of_the_whole(drive: Any) -> None:
+    image = np.random.default_rng(1).normal(128, 40, (3, 120, 40)).astype(np.float32)
+    runs = [
+        {"name": name, "values": {"contrast": 20, "time": 1.5, "diffusivity": "exponential", **SETTINGS[name]}}
+        for name in ("weickert-brox", "eed", "lysaker", "multiscale-isotropic")
+    ]
+    found = drive("inBands", planes=[encode(p) for p in image], height=120, width=40, runs=runs, lenient=True)
+    assert [answer["same"] for answer in found] == [True] * len(runs)
+    assert max(answer["bands"] for answer in found) > 1
+
+
+def test_noise_contrast_and_time_are_the_library_s(drive: Any) -> None:
+    automatic_settings = pytest.importorskip("whorl.automatic").automatic_settings
+    rng = np.random.default_rng(7)
+    y, x = np.mgrid[:150, :130]
+    clean = 128 + 60 * np.sin(x / 9) * np.cos(y / 13) + 60 * (np.hypot(x - 60, y - 70) < 30)
+    # Noise, noise that was cut off at black and white, hardly any noise, a tiny picture, a flat one.
+    pictures = [np.stack([clean + rng.normal(0, 12, clean.shape) for _ in range(3)])]
+    pictures += [np.clip(clean + rng.normal(0, 60, clean.shape), 0, 255).round()[None]]
+    pictures += [clean[None], rng.normal(100, 9, (1, 9, 6)), np.full((1, 20, 20), 7.0)]
+    pictures = [picture.astype(np.float32) for picture in pictures]
+    sent = [{"planes": [encode(p) for p in u], "height": u.shape[1], "width": u.shape[2]} for u in pictures]
+    models = ["weickert-brox", "lysaker"]
+    answers = iter(drive("automaticAll", pictures=sent, models=models, lenient=True))
+    for picture in pictures:
+        for name in models:
+            expected = automatic_settings(name, [torch.from_numpy(picture)[None]])
+            answer = next(answers)
+            assert answer["noise"] == pytest.approx(expected.noise, rel=1e-6, abs=1e-9)
+            assert answer["contrast"] == pytest.approx(expected.contrast, rel=1e-6)
+            # The time is read off a flow computed in float32, here and there; faint noise drowns in its rounding.
+            if expected.noise == 0 or expected.noise > 1:
+                assert answer["time"] == pytest.approx(expected.time, rel=1e-3)
+
+
 def values(name: str, diffusivity: str) -> dict[str, Any]:
     return {"contrast": CONTRAST, "time": TIME, "diffusivity": diffusivity, **SETTINGS[name]}

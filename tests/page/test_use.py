@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 import whorl
-from whorl.page import copy_site, make_server
+from whorl.page import STATIC, copy_site, make_server
 
 
 def png(image: np.ndarray) -> str:
@@ -113,9 +114,57 @@ def test_address_brings_back_what_was_shown(drive: Any) -> None:
     fragment = "#scene=bars&noise=12&model=weickert-brox&contrast=9&gamma=0.5&angle=-20&diffusivity=rational"
     result = drive("address", fragment=fragment)
     assert result["first"]["code"] == (
-        'whorl.diffuse(image, model="weickert-brox", contrast=9, time=10, gamma=0.5, diffusivity="rational")'
+        'whorl.diffuse(image, model="weickert-brox", contrast=9, time=8, gamma=0.5, diffusivity="rational")'
     )
     assert result["first"]["noise"] == "12"
     assert "angle=-20" in result["first"]["hash"]
     assert "gamma=0.51" in result["changed"]
     assert 'model="eed"' in result["again"]
+
+
+@pytest.mark.parametrize("model", ["weickert-brox", "eed"])
+def test_own_picture_gets_its_own_contrast_and_time(drive: Any, photo: np.ndarray, model: str) -> None:
+    automatic_settings = pytest.importorskip("whorl.automatic").automatic_settings
+    result = drive("automatic", content=png(photo), model=model)
+    samples = torch.from_numpy(photo.astype(np.float32)).permute(2, 0, 1)[None]
+    expected = automatic_settings(model, [samples])
+    # Three significant digits stand in the fields.
+    assert result["first"] == pytest.approx([expected.contrast, expected.time], rel=6e-3)
+    assert result["changed"] == [150, 90]
+    assert result["reset"] == result["first"]
+
+
+def test_zoom_and_pan(drive: Any) -> None:
+    seen = drive("zoom")
+    assert seen["start"]["scale"] == seen["whole"]["scale"] == 1
+    assert seen["buttons"]["scale"] == pytest.approx(2.25)
+    assert seen["dragged"]["scale"] == pytest.approx(2.25)
+    assert seen["dragged"]["left"] == pytest.approx(seen["buttons"]["left"] + 0.1, abs=0.01)
+    assert seen["dragged"]["split"] == seen["start"]["split"], "a drag of an enlarged picture does not move the border"
+    assert seen["wheel"]["scale"] == pytest.approx(np.e, rel=0.01)
+
+
+def test_says_what_to_do_when_opened_as_a_file(drive: Any) -> None:
+    said = drive("asFile", path=(STATIC / "index.html").as_uri(), lenient=True)
+    assert "whorl page" in said
+
+
+def test_picture_stays_in_view_on_a_phone(drive: Any) -> None:
+    phone = {"viewport": {"width": 375, "height": 812}, "hasTouch": True, "isMobile": True}
+    seen = drive("scrolled", options=phone)
+    top, bottom = seen["frame"]
+    assert 0 <= top < bottom < seen["slider"][0] < seen["slider"][1] <= seen["window"]
+
+
+def test_painted_pixels_are_filled_in_and_no_others(drive: Any, photo: np.ndarray) -> None:
+    result = drive("paintOver", content=png(photo), lenient=True)
+    size = photo.shape
+    before, filled, undone = (np.reshape(result[key]["values"], size) for key in ("untouched", "filled", "undone"))
+    mask = np.reshape(result["mask"], size[:2])
+    assert np.array_equal(before, photo)
+    assert 60 < mask.sum() < 300
+    assert np.array_equal(filled[~mask], photo[~mask])
+    assert np.abs(filled[mask].astype(int) - photo[mask]).mean() > 3
+    assert f"{mask.sum()} pixels" in result["facts"]
+    assert result["keyed"] != result["facts"]
+    assert np.array_equal(undone, photo)

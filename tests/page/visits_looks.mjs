@@ -1,8 +1,10 @@
 // Visits that look: screenshots, colours, names of controls, the way of the Tab key.
 
+import { ready } from "./visits_use.mjs";
+
 export async function screenshot(page, { address, fragment, part, complete }) {
   await page.goto(address + fragment);
-  await page.waitForFunction(() => document.querySelector("#summary").textContent);
+  await ready(page);
   if (complete) await page.waitForFunction(() => document.querySelector("#curves").dataset.complete);
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   const show = (selector) => document.querySelector(selector).scrollIntoView({ behavior: "instant" });

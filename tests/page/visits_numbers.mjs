@@ -52,3 +52,58 @@ export async function offeredModels(page, { address }) {
   await page.goto(address);
   return page.evaluate(() => [...document.querySelectorAll("#model option")].map((option) => option.value));
 }
+
+// Noise, contrast and time as the page chooses them, for several pictures.
+export async function automaticAll(page, { address, pictures, models }) {
+  await page.goto(`${address}${BLANK}`);
+  return page.evaluate(async ({ pictures, models }) => {
+    const { Pool } = await import(new URL("js/pool.js", location));
+    const { MODELS } = await import(new URL("js/models.js", location));
+    const decode = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+    const pool = new Pool(1), answers = [];
+    for (const { planes, height, width } of pictures)
+      for (const name of models) {
+        const options = { ...MODELS[name].options, diffusivity: "exponential" };
+        answers.push(await pool.ask("automatic", { planes: planes.map(decode), height, width, name, options }));
+      }
+    return answers;
+  }, { pictures, models });
+}
+
+// A picture with its masked pixels filled in by each of the page's methods.
+export async function fillAll(page, { address, planes, mask, height, width, tolerance }) {
+  await page.goto(`${address}${BLANK}`);
+  return page.evaluate(async ({ planes, mask, height, width, tolerance }) => {
+    const { Pool } = await import(new URL("js/pool.js", location));
+    const { METHODS } = await import(new URL("js/fill.js", location));
+    const decode = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+    const encode = (plane) => btoa(Array.from(new Uint8Array(plane.buffer), (b) => String.fromCharCode(b)).join(""));
+    const pool = new Pool(1), found = {};
+    for (const [name, { plan, start }] of Object.entries(METHODS)) {
+      const values = plan(start);
+      const { planes: out } = await pool.ask("fill", { planes: planes.map(decode), mask: decode(mask), height, width, plan: values, tolerance });
+      found[name] = { planes: out.map(encode), plan: values };
+    }
+    return found;
+  }, { planes, mask, height, width, tolerance });
+}
+
+// The same picture filtered whole and in bands on several workers.
+export async function inBands(page, { address, planes, height, width, runs }) {
+  await page.goto(`${address}${BLANK}`);
+  return page.evaluate(async ({ planes, height, width, runs }) => {
+    const { Pool } = await import(new URL("js/pool.js", location));
+    const { bandCount, filterInBands } = await import(new URL("js/bands.js", location));
+    const { makePlan } = await import(new URL("js/models.js", location));
+    const decode = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+    const pool = new Pool(3), image = planes.map(decode), found = [];
+    for (const { name, values } of runs) {
+      const plan = makePlan(name, values), groups = plan.joint ? 1 : image.length;
+      const whole = await pool.ask("filter", { planes: image, height, width, plan });
+      const parts = await filterInBands(pool, { planes: image, height, width, plan });
+      const same = whole.planes.every((plane, c) => plane.every((value, i) => Object.is(value, parts.planes[c][i])));
+      found.push({ bands: bandCount(height, plan.steps * plan.reach, groups, 3), same });
+    }
+    return found;
+  }, { planes, height, width, runs });
+}

@@ -1,10 +1,10 @@
 // What a visitor does, by mouse and by keyboard.
 
-// What is shown belongs to what was asked for last: the filtered picture and both verdicts.
-const ready = (page) => page.waitForFunction(() => {
-  const [facts, code, verdicts] = ["#facts", "#python", "#verdicts"].map((selector) => document.querySelector(selector));
-  return code.textContent && facts.dataset.of === code.textContent
-    && verdicts.dataset.wanted && verdicts.dataset.wanted === verdicts.dataset.shown;
+// What is shown belongs to what was asked for last: the picture and, where the mode has them, both verdicts.
+export const ready = (page) => page.waitForFunction(() => {
+  const [facts, verdicts] = ["#facts", "#verdicts"].map((selector) => document.querySelector(selector));
+  const compared = document.querySelector(".proof").hidden || (verdicts.dataset.wanted && verdicts.dataset.wanted === verdicts.dataset.shown);
+  return facts.dataset.wanted && facts.dataset.of === facts.dataset.wanted && compared;
 });
 
 const text = (page, selector) => page.locator(selector).innerText();
@@ -37,7 +37,9 @@ export async function dropAndFilter(page, { address, content, model }) {
   await ready(page);
   await drop(page, { name: "photo.png", content });
   await page.waitForFunction(() => document.querySelector("#facts").innerText.includes("64 × 48"));
+  await ready(page);
   await page.selectOption("#model", model);
+  await ready(page);
   await page.fill("#contrast", "17.5");
   await page.fill("#time", "3");
   await ready(page);
@@ -132,4 +134,100 @@ export async function address(page, { address, fragment }) {
   await page.reload();
   await ready(page);
   return { first, changed, again: await text(page, "#python") };
+}
+
+// The numbers a picture of one's own is given, and back to them after they were changed.
+export async function automatic(page, { address, content, model }) {
+  await page.goto(`${address}#contrast=77&time=33`);
+  await ready(page);
+  await drop(page, { name: "photo.png", content });
+  await page.waitForFunction(() => document.querySelector("input[value=own]"));
+  await ready(page);
+  await page.selectOption("#model", model);
+  await ready(page);
+  const numbers = async () => [await page.inputValue("#contrast"), await page.inputValue("#time")].map(Number);
+  const first = await numbers();
+  await page.fill("#contrast", "150");
+  await page.fill("#time", "90");
+  await ready(page);
+  const changed = await numbers();
+  await page.click("#reset");
+  await ready(page);
+  return { first, changed, reset: await numbers() };
+}
+
+export async function zoom(page, { address }) {
+  await page.goto(address);
+  await ready(page);
+  const look = () => page.evaluate(() => {
+    const frame = document.querySelector("#frame").getBoundingClientRect(), box = document.querySelector("#after").getBoundingClientRect();
+    return { scale: box.width / frame.width, left: (box.left - frame.left) / frame.width, split: document.querySelector("#divider").ariaValueNow };
+  });
+  const start = await look();
+  await page.click("#zoom-in");
+  await page.click("#zoom-in");
+  const buttons = await look(), box = await page.locator("#frame").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.2, box.y + box.height * 0.8);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.8, { steps: 3 });
+  await page.mouse.up();
+  const dragged = await look();
+  await page.locator("#divider").press("0");
+  const whole = await look();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 4);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -300);
+  await page.keyboard.up("Control");
+  await page.waitForFunction(() => document.querySelector("#zoom-whole").textContent !== "1×");
+  return { start, buttons, dragged, whole, wheel: await look() };
+}
+
+// Opened from the disk, without a server.
+export async function asFile(page, { path }) {
+  await page.goto(path);
+  await page.waitForSelector("#failure:not([hidden])");
+  return text(page, "#failure");
+}
+
+// Where the picture is when the last slider of the panel is in reach.
+export async function scrolled(page, { address }) {
+  await page.goto(address);
+  await ready(page);
+  await page.evaluate(() => document.querySelector("#sigma + input").scrollIntoView({ block: "end", behavior: "instant" }));
+  return page.evaluate(() => {
+    const edges = (selector) => { const box = document.querySelector(selector).getBoundingClientRect(); return [box.top, box.bottom]; };
+    return { frame: edges("#frame"), slider: edges("#sigma + input"), window: innerHeight };
+  });
+}
+
+// Paint over a part of a picture by mouse and by keyboard, and take it back.
+export async function paintOver(page, { address, content }) {
+  await page.goto(address);
+  await ready(page);
+  await drop(page, { name: "photo.png", content });
+  await page.waitForFunction(() => document.querySelector("#facts").innerText.includes("64 × 48"));
+  await ready(page);
+  await page.locator("input[value=fill]").press("Space");
+  await ready(page);
+  const untouched = await pixels(page, "after");
+  await page.fill("#brush-size input[type=number]", "4");
+  const box = await page.locator("#frame").boundingBox(), at = (x, y) => [box.x + box.width * x, box.y + box.height * y];
+  await page.mouse.move(...at(0.2, 0.3));
+  await page.mouse.down();
+  await page.mouse.move(...at(0.8, 0.3), { steps: 6 });
+  await page.mouse.up();
+  await ready(page);
+  const mask = await page.evaluate(() => {
+    const canvas = document.querySelector("#mask");
+    return [...canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data].filter((_, i) => i % 4 === 3).map(Boolean);
+  });
+  const filled = await pixels(page, "after"), facts = await text(page, "#facts");
+  await page.locator("#frame").press("ArrowRight");
+  await page.keyboard.press("Space");
+  await ready(page);
+  const keyed = await text(page, "#facts");
+  await page.click("#unpaint");
+  await page.click("#unpaint");
+  await ready(page);
+  return { untouched, mask, filled, facts, keyed, undone: await pixels(page, "after") };
 }

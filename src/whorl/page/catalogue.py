@@ -45,6 +45,15 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
         "scales": [{"sigma": s, "weight": w} for s, w in zip(sampling.sigma, sampling.omega, strict=True)],
         "directions": directional.weights,
         "diffusivities": {name: {"maximum": _power(name)} for name in _compiled()},
+        "automatic": {"removed": 0.9, "longest": 20.0},
+        "noise": {
+            "block": 16,
+            "quantile": 0.1,
+            "normalQuantile": -1.2815515655446004,
+            "leastCut": 0.25,
+            "free": 0.01,
+            "rounds": 40,
+        },
         "models": {name: _model(name, tuple(alphas)) for name in names()},
     }
 
@@ -91,6 +100,7 @@ def _model(name: str, alphas: tuple[float, ...]) -> dict[str, Any]:
         **_parts(model, [m.automatic_step() for m in built]),
         "options": settings,
         "alphas": list(own),
+        "contrastPerNoise": getattr(entry, "contrast_per_noise", 1.2),
         "reach": build(name, sigma=0.0).reach if "sigma" in settings else model.reach,
         "diffusivities": [d for d in _compiled() if _takes(name, d)],
         "twin": _parts(uncoupled_twin(model), [uncoupled_twin(m).automatic_step() for m in built]),

@@ -2,7 +2,7 @@
 
 import { PARAMETERS } from "./controls.js";
 
-const WORDS = ["scene", "model", "diffusivity"];
+const WORDS = ["scene", "model", "diffusivity", "mode"];
 
 export function readAddress(known) {
   const found = {};

@@ -2,43 +2,60 @@
 
 import { readAddress, writeAddress } from "./address.js";
 import { filterInBands } from "./bands.js";
-import { PARAMETERS, makeChoice, makeParameter } from "./controls.js";
+import { makeBrush } from "./brush.js";
+import { PARAMETERS } from "./controls.js";
 import { makeDial } from "./dial.js";
 import { middleSquare, readPicture } from "./files.js";
+import { METHODS, fill } from "./fill.js";
 import { masterSize } from "./master.js";
 import { DIFFUSIVITIES, MODELS, knownAlpha, makePair, makePlan } from "./models.js";
+import { makePanel } from "./panel.js";
 import { Pool, latest } from "./pool.js";
 import { Proof } from "./proof.js";
-import { facts, pythonLine, showFacts } from "./report.js";
+import { facts, fillFacts, pythonLine, showFacts } from "./report.js";
 import { SCENES, VIEW } from "./scenes.js";
 import { makeStage } from "./stage.js";
 import { showOwn, showScenes } from "./thumbs.js";
-import { START, WORDS } from "./words.js";
+import { START } from "./words.js";
 
 const SEED = 20; // of the noise
 const get = (id) => document.getElementById(id);
-const pool = new Pool(Math.max(2, Math.min(4, (navigator.hardwareConcurrency ?? 2) - 1)));
+const pool = new Pool(Math.max(2, Math.min(4, navigator.hardwareConcurrency ?? 2)));
 
-const found = readAddress({ scene: Object.keys(SCENES), model: Object.keys(MODELS), diffusivity: DIFFUSIVITIES });
-const state = { scene: "whorl", model: "eed", diffusivity: "exponential", own: null, ...words(found) };
-const chosen = Object.fromEntries(Object.entries(MODELS).map(([name, { options }]) => [name, { ...options, ...START[name] }]));
-state.noise = found.noise ?? SCENES[state.scene].noise;
-for (const key of Object.keys(chosen[state.model])) if (key in found) choose(key, found[key]);
-const controls = {};
+const found = readAddress({ scene: Object.keys(SCENES), model: Object.keys(MODELS), diffusivity: DIFFUSIVITIES, mode: ["filter", "fill"] });
+const state = {
+  mode: found.mode ?? "filter", scene: found.scene ?? "whorl", model: found.model ?? "eed", method: "eed",
+  diffusivity: found.diffusivity ?? "exponential", own: null, last: null,
+};
+state.noise = found.noise ?? usualNoise();
+const given = {}; // by model: what the visitor, or the address, chose
+const automatic = new Map(); // by model: contrast and time for the picture that is shown
+const filling = Object.fromEntries(Object.entries(METHODS).map(([name, { start }]) => [name, { ...start }]));
 let shownPicture = null; // { clean, noisy, height, width }
-
-function words({ scene, model, diffusivity }) {
-  return JSON.parse(JSON.stringify({ scene, model, diffusivity })); // leaves out what the address does not say
-}
-
-function choose(key, value) {
-  chosen[state.model][key] = key === "alpha" ? knownAlpha(state.model, value) : value;
-}
+for (const key of ["contrast", "time", "alpha", "gamma", "sigma"]) if (key in found) choose(key, found[key]);
 
 // ---- what follows from the state
 
-const values = () => ({ ...chosen[state.model], diffusivity: state.diffusivity });
-const plan = () => makePlan(state.model, values());
+function usualNoise() {
+  return state.own || state.mode === "fill" ? 0 : SCENES[state.scene].noise;
+}
+
+function choose(key, value) {
+  const { options } = MODELS[state.model];
+  if (!(key in options) && key !== "contrast" && key !== "time") return;
+  (given[state.model] ??= {})[key] = key === "alpha" ? knownAlpha(state.model, value) : value;
+}
+
+// Contrast and time suit the picture; drawn pictures have settings of their own.
+function parameters() {
+  const suited = state.own ? automatic.get(state.model) : START[state.model];
+  return { ...MODELS[state.model].options, ...suited, ...given[state.model] };
+}
+
+const values = () => ({ ...parameters(), diffusivity: offered().includes(state.diffusivity) ? state.diffusivity : "exponential" });
+const offered = () => MODELS[state.model].diffusivities;
+
+const rounded = (value, key) => Number(Math.min(PARAMETERS[key].high, Math.max(PARAMETERS[key].low, value)).toPrecision(3));
 
 function setup() {
   const against = state.own && state.noise === 0 ? "the picture itself" : "the clean picture";
@@ -49,29 +66,41 @@ function setup() {
 }
 
 const stage = makeStage();
+const brush = makeBrush(stage, () => panel.brushSize, () => update());
 const proof = new Proof(pool, setup, (angle) => dial.set(angle, "chart"), complain);
 const dial = makeDial((angle) => { if (shownPicture) proof.setAngle(angle); else proof.angle = angle; save(); });
 
-const filter = latest(async () => {
-  const { noisy, clean, height, width } = shownPicture, now = plan(), code = get("python").textContent;
+const compute = latest(async () => {
+  const { noisy, clean, height, width } = shownPicture, of = asked();
   get("busy").hidden = false;
-  const { planes, milliseconds } = await filterInBands(pool, { planes: noisy, height, width, plan: now });
+  if (state.mode === "fill") {
+    const { planes, milliseconds, filled } = await fill(pool, { planes: noisy, mask: brush.mask(), height, width }, state.method, filling[state.method]);
+    stage.show({ input: noisy, output: planes, height, width });
+    showFacts(get("facts"), fillFacts({ milliseconds, filled, planes, height, width }));
+  } else {
+    const plan = makePlan(state.model, values()), reduced = state.own?.reduced ?? false, noise = state.noise;
+    const { planes, milliseconds } = await filterInBands(pool, { planes: noisy, height, width, plan });
+    stage.show({ input: noisy, output: planes, height, width });
+    showFacts(get("facts"), facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise }));
+  }
   get("busy").hidden = true;
-  stage.show({ input: noisy, output: planes, height, width });
-  const reduced = state.own?.reduced ?? false, noise = state.noise;
-  showFacts(get("facts"), facts({ plan: now, milliseconds, clean, noisy, planes, height, width, reduced, noise }));
-  get("facts").dataset.of = code; // which filter the picture shown belongs to
+  get("facts").dataset.of = of; // what the picture shown is an answer to
+  if (state.mode === "filter" && of === asked()) proof.restart(); // the curves wait until the picture is there
 });
+
+// Everything the picture shown depends on, in one line.
+let pictures = 0, strokes = 0;
+const asked = () => JSON.stringify([state.mode, pictures, state.mode === "fill" ? [state.method, filling[state.method], strokes] : [state.model, values()]]);
+
+// From the choice on until it is computed, nothing that is shown is the answer.
+const waiting = () => { get("facts").dataset.wanted = "…"; };
 
 // ---- pictures
 
 async function takePicture() {
-  if (state.own) {
-    const square = middleSquare(state.own.bitmap, masterSize(VIEW));
-    await pool.tell("take", { ...square, seed: SEED });
-  } else {
-    await pool.tell("take", { scene: state.scene, seed: SEED });
-  }
+  const square = state.own ? middleSquare(state.own.bitmap, masterSize(VIEW)) : { scene: state.scene };
+  await pool.tell("take", { ...square, seed: SEED });
+  brush.forget();
   await refreshView();
 }
 
@@ -84,27 +113,44 @@ async function refreshView() {
     const { clean, noisy, size } = await pool.ask("view", { noise: state.noise });
     shownPicture = { clean, noisy, height: size, width: size };
   }
+  ++pictures;
+  automatic.clear();
+  brush.fit(shownPicture.height, shownPicture.width, state.mode === "fill" && !state.own);
+  await suit();
   update();
+}
+
+// Contrast and time for the picture shown, where nobody has given them.
+async function suit() {
+  if (state.own && state.mode === "filter" && !automatic.has(state.model)) {
+    const { noisy, height, width } = shownPicture, name = state.model;
+    const options = { ...MODELS[name].options, ...given[name], diffusivity: values().diffusivity };
+    const { contrast, time } = await pool.ask("automatic", { planes: noisy, height, width, name, options });
+    automatic.set(name, { contrast: rounded(contrast, "contrast"), time: rounded(time, "time") });
+  }
+  panel.show(state, state.mode === "fill" ? filling[state.method] : parameters(), offered());
 }
 
 function update() {
   if (!shownPicture) return; // the first picture is still on its way and will bring everything up to date
-  get("python").textContent = pythonLine(state.model, chosen[state.model], state.diffusivity, shownPicture.clean.length);
-  filter().catch(complain);
-  proof.restart();
+  ++strokes;
+  get("python").textContent = pythonLine(state.model, parameters(), values().diffusivity, shownPicture.clean.length);
+  get("facts").dataset.wanted = asked();
+  compute().catch(complain);
   save();
 }
 
 const takeLatest = latest(takePicture), refreshLatest = latest(refreshView);
+const suitLatest = latest(async () => { await suit(); update(); });
 
 async function open(file) {
   if (!file) return;
+  waiting();
   try {
-    state.own = await readPicture(file);
+    state.own = state.last = await readPicture(file);
     state.noise = 0;
-    controls.noise.show(0);
+    for (const name of Object.keys(given)) { delete given[name].contrast; delete given[name].time; } // chosen for another picture
     showOwn(state.own);
-    state.last = state.own;
     get("failure").hidden = true;
     await takeLatest();
   } catch (error) {
@@ -114,72 +160,58 @@ async function open(file) {
 
 function complain(error) {
   get("busy").hidden = true;
+  if (shownPicture) get("facts").dataset.wanted = get("facts").dataset.of; // what is shown stays
   get("failure").textContent = error.message;
   get("failure").hidden = false;
 }
 
+function save() {
+  if (state.mode === "fill") return writeAddress({ scene: state.scene, mode: "fill" });
+  const picture = state.own ? {} : { scene: state.scene, noise: state.noise };
+  return writeAddress({ ...picture, model: state.model, ...parameters(), diffusivity: values().diffusivity, angle: proof.angle });
+}
+
 // ---- the panel
 
-function choosePicture(value) {
-  state.own = value === "own" ? state.last : null;
-  if (value !== "own") state.scene = value;
-  state.noise = state.own ? 0 : SCENES[state.scene].noise;
-  controls.noise.show(state.noise);
-  takeLatest().catch(complain);
-}
-
-function changed(key, value) {
-  if (key === "noise") {
-    state.noise = value;
+const panel = makePanel({
+  picture(value) {
+    state.own = value === "own" ? state.last : null;
+    if (value !== "own") state.scene = value;
+    state.noise = usualNoise();
+    waiting();
+    takeLatest().catch(complain);
+  },
+  noise(value) { state.noise = value; waiting(); refreshLatest().catch(complain); },
+  model(name) {
+    if (state.mode === "fill") state.method = name;
+    else state.model = name;
+    waiting();
+    suitLatest().catch(complain);
+  },
+  parameter(key, value) {
+    if (state.mode === "fill") filling[state.method][key] = value;
+    else if (key === "diffusivity") state.diffusivity = value;
+    else choose(key, value);
+    update();
+  },
+  reset() {
+    delete given[state.model];
+    filling[state.method] = { ...METHODS[state.method].start };
+    state.diffusivity = "exponential";
+    stage.zoom.whole();
+    waiting();
+    suitLatest().catch(complain);
+  },
+  mode(name) {
+    state.mode = name;
+    state.noise = usualNoise();
+    waiting();
     refreshLatest().catch(complain);
-    return;
-  }
-  if (key === "diffusivity") state.diffusivity = value;
-  else choose(key, value);
-  update();
-}
-
-function chooseModel(name) {
-  state.model = name;
-  get("model").value = name;
-  get("model-text").textContent = WORDS[name].text;
-  for (const key of ["contrast", "time", "alpha", "gamma", "sigma"]) {
-    controls[key].row.hidden = !(key in chosen[name]);
-    if (key in chosen[name]) controls[key].show(chosen[name][key]);
-  }
-}
-
-function save() {
-  const picture = state.own ? {} : { scene: state.scene, noise: state.noise };
-  writeAddress({ ...picture, model: state.model, ...chosen[state.model], diffusivity: state.diffusivity, angle: proof.angle });
-}
-
-// ---- the start
-
-function build() {
-  showScenes(state.scene);
-  get("pictures").addEventListener("change", (event) => choosePicture(event.target.value));
-
-  controls.noise = makeParameter("noise", changed);
-  document.querySelector(".pictures").append(controls.noise.row);
-  controls.noise.show(state.noise);
-  for (const [name, { title, group }] of Object.entries(WORDS)) {
-    let box = get("model").querySelector(`optgroup[label="${group}"]`);
-    if (!box) get("model").append(box = Object.assign(document.createElement("optgroup"), { label: group }));
-    box.append(new Option(title, name));
-  }
-  get("model").addEventListener("change", () => { chooseModel(get("model").value); update(); });
-  for (const key of Object.keys(PARAMETERS).filter((key) => key !== "noise")) {
-    controls[key] = makeParameter(key, changed);
-    get("parameters").append(controls[key].row);
-  }
-  const names = DIFFUSIVITIES.filter((name) => name !== "homogeneous");
-  controls.diffusivity = makeChoice("diffusivity", "Diffusivity", names.map((name) => [name, name]), changed);
-  get("parameters").append(controls.diffusivity.row);
-  controls.diffusivity.show(state.diffusivity);
-}
+  },
+});
 
 function listen() {
+  get("pictures").addEventListener("change", (event) => panel.choosePicture(event.target.value));
   get("file").addEventListener("change", () => open(get("file").files[0]));
   addEventListener("paste", (event) => open([...(event.clipboardData?.files ?? [])][0]));
   for (const type of ["dragenter", "dragover"])
@@ -190,21 +222,22 @@ function listen() {
     document.body.classList.remove("dragging");
     open(event.dataTransfer.files[0]);
   });
+  get("unpaint").addEventListener("click", () => brush.undo());
+  get("clear").addEventListener("click", () => brush.clear());
   get("copy").addEventListener("click", async () => {
     await navigator.clipboard.writeText(`import whorl\n\nfiltered = ${get("python").textContent}\n`);
     get("copy").textContent = "Copied";
     setTimeout(() => { get("copy").textContent = "Copy code"; }, 1500);
   });
-  get("save").addEventListener("click", () => get("after").toBlob((blob) => {
-    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: "whorl.png" });
+  get("save").addEventListener("click", async () => {
+    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(await stage.save()), download: "whorl.png" });
     link.click();
     URL.revokeObjectURL(link.href);
-  }));
-  get("controls").addEventListener("submit", (event) => event.preventDefault());
+  });
 }
 
-build();
+showScenes(state.scene);
 listen();
-chooseModel(state.model);
+panel.show(state, parameters(), offered());
 if (found.angle !== undefined) dial.set(found.angle, "address");
 takePicture().catch(complain);

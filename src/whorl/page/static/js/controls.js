@@ -7,6 +7,7 @@ export const PARAMETERS = {
   time: { label: "Time", symbol: "t", low: 0.1, high: 400, log: true, digits: 3 },
   alpha: { label: "Stencil", symbol: "α", low: 0, high: 0.5, step: 0.01, digits: 2 },
   gamma: { label: "Stencil", symbol: "γ", low: 0, high: 1, step: 0.01, digits: 2 },
+  brush: { label: "Width", symbol: "", low: 1, high: 100, log: true, digits: 2 },
   sigma: { label: "Presmoothing", symbol: "σ", low: 0, high: 5, step: 0.1, digits: 1 },
 };
 
@@ -23,10 +24,12 @@ export function makeParameter(key, change) {
   const [number, range] = row.querySelectorAll("input");
   const round = (v) => (log ? Number(v.toPrecision(digits)) : Number(v.toFixed(digits)));
   const toValue = (p) => (log ? round(low * (high / low) ** (p / POSITIONS)) : round(p));
+  let current = low;
   const toPosition = (v) => (log ? (POSITIONS * Math.log(v / low)) / Math.log(high / low) : v);
 
   function show(value, typed) {
-    if (!typed) number.value = String(value);
+    current = value;
+    if (!typed) number.value = String(round(value));
     range.value = String(toPosition(value));
     range.setAttribute("aria-valuetext", String(value));
     range.style.setProperty("--part", `${((range.value - range.min) / (range.max - range.min)) * 100}%`);
@@ -44,9 +47,9 @@ export function makeParameter(key, change) {
   });
   // A value out of range or no value at all goes back to what is in use.
   number.addEventListener("change", () => {
-    if (!number.checkValidity()) show(toValue(Number(range.value)));
+    if (!number.checkValidity()) show(current);
   });
-  return { row, show };
+  return { row, show, get value() { return current; } };
 }
 
 export function makeChoice(key, label, options, change) {
@@ -57,5 +60,9 @@ export function makeChoice(key, label, options, change) {
   const select = row.querySelector("select");
   select.append(...options.map(([value, text]) => new Option(text, value)));
   select.addEventListener("change", () => change(key, select.value));
-  return { row, show: (value) => { select.value = value; } };
+  return {
+    row,
+    show: (value) => { select.value = value; },
+    offer: (values) => { for (const option of select.options) option.hidden = option.disabled = !values.includes(option.value); },
+  };
 }

@@ -37,7 +37,7 @@ export function diffuse(kernel, planes, height, width, plan) {
 }
 
 // Planes in the kernel's memory, addressed by number.
-function workspace(kernel, H, W) {
+export function workspace(kernel, H, W) {
   const plane = (count) => {
     const address = kernel.plane(count);
     if (address === 0) throw new Error("This browser gave no memory for a picture of that size.");

@@ -40,6 +40,6 @@ function complete(model, parts, { contrast, time, diffusivity = "exponential", a
     operator, coupling, joint, diffusivity, contrast, alpha, gamma, structureSigma: sigma,
     scales: parts.multiscale ? catalogue.scales : ONE,
     directions: operator === "directional" ? catalogue.directions : [],
-    steps, tau: steps ? time / steps : 0, reach: model.reach + radius(sigma),
+    largest, steps, tau: steps ? time / steps : 0, reach: model.reach + radius(sigma),
   };
 }

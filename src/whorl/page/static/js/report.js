@@ -19,6 +19,15 @@ export function facts({ plan, milliseconds, clean, noisy, planes, height, width,
   return list;
 }
 
+export function fillFacts({ milliseconds, filled, planes, height, width }) {
+  const share = (100 * filled) / (height * width);
+  return [
+    ["Size", `${width} × ${height}`, planes.length === 3 ? "colour" : "grey"],
+    ["Filled in", `${filled} pixels`, `${share < 1 ? share.toFixed(1) : Math.round(share)} %`],
+    ["Computed in", seconds(milliseconds), ""],
+  ];
+}
+
 export function showFacts(box, list) {
   box.replaceChildren(...list.map(([name, value, remark]) => {
     const item = document.createElement("div");

@@ -4,9 +4,9 @@
 export const VIEW = 256;
 
 export const SCENES = {
-  whorl: { title: "Whorl", noise: 40, value: whorl },
-  rectangles: { title: "Rectangles", noise: 40, value: rectangles() },
-  bars: { title: "Disc and bars", noise: 40, value: bars },
+  whorl: { title: "Whorl", noise: 30, value: whorl },
+  rectangles: { title: "Rectangles", noise: 30, value: rectangles() },
+  bars: { title: "Disc and bars", noise: 30, value: bars },
 };
 
 // A small seeded generator (mulberry32): the same picture for everyone.

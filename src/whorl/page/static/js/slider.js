@@ -1,7 +1,8 @@
 // What the two handles of the page share: pointers, arrow keys and the values that assistive technology reads.
 
-// `element` is the role=slider; `surface` takes the pointer; `locate(event)` turns a pointer into a value.
-export function makeSlider({ element, surface, locate, small, large, low, high, wrap = false, text, change }) {
+// `element` is the role=slider; `surface` takes the pointer where `takes(event)` says so, and `held` hears of it;
+// `locate(event)` turns a pointer into a value.
+export function makeSlider({ element, surface, locate, small, large, low, high, wrap = false, takes = () => true, held = () => {}, text, change }) {
   let value = Number(element.getAttribute("aria-valuenow"));
 
   function set(wanted, from) {
@@ -27,12 +28,13 @@ export function makeSlider({ element, surface, locate, small, large, low, high, 
   });
 
   surface.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
+    if (event.button !== 0 || !takes(event)) return;
     element.focus({ preventScroll: true, focusVisible: false });
     surface.setPointerCapture(event.pointerId);
     event.preventDefault();
     const move = (at) => set(locate(at), "pointer");
-    const stop = () => surface.removeEventListener("pointermove", move);
+    const stop = () => { surface.removeEventListener("pointermove", move); held(false); };
+    held(true);
     move(event);
     surface.addEventListener("pointermove", move);
     surface.addEventListener("pointerup", stop, { once: true });

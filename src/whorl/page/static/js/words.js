@@ -25,16 +25,16 @@ const SAID = {
 
 // Where the drawn pictures start.
 export const START = {
-  "multiscale-anisotropic": { contrast: 28, time: 5 },
-  "multiscale-isotropic": { contrast: 50, time: 2 },
-  "perona-malik": { contrast: 32, time: 7 },
-  gerig: { contrast: 32, time: 7 },
-  "weickert-brox": { contrast: 24, time: 10 },
-  eed: { contrast: 6, time: 20, sigma: 2 },
-  "weickert-integration": { contrast: 4, time: 30, sigma: 2 },
-  "you-kaveh": { contrast: 64, time: 4 },
-  lysaker: { contrast: 28, time: 6 },
-  uncoupled: { contrast: 32, time: 7 },
+  "multiscale-anisotropic": { contrast: 21, time: 5 },
+  "multiscale-isotropic": { contrast: 38, time: 2 },
+  "perona-malik": { contrast: 24, time: 7 },
+  gerig: { contrast: 24, time: 7 },
+  "weickert-brox": { contrast: 18, time: 8 },
+  eed: { contrast: 9, time: 20, sigma: 1.2 },
+  "weickert-integration": { contrast: 4, time: 20, sigma: 1.5 },
+  "you-kaveh": { contrast: 48, time: 4 },
+  lysaker: { contrast: 21, time: 6 },
+  uncoupled: { contrast: 24, time: 7 },
 };
 
 // { name: { title, group, text } } in the order of the list above, then whatever else the library has.

@@ -1,5 +1,7 @@
 // All computation happens here, off the page's thread. Messages are { id, task, ... }; answers { id, ... } or { id, failure }.
 
+import { automaticSettings } from "./automatic.js";
+import { fillIn } from "./filling.js";
 import { diffuse, loadKernel } from "./filter.js";
 import { drawNoise, drawScene, fromSquare } from "./master.js";
 import { discMask, psnr, rootMeanSquare } from "./measures.js";
@@ -43,6 +45,18 @@ const tasks = {
   async filter({ planes, height, width, plan }) {
     const k = await kernel, start = performance.now();
     const output = diffuse(k, planes, height, width, plan);
+    return { planes: output, milliseconds: performance.now() - start };
+  },
+
+  // Contrast and time for a picture, rounded as a person would.
+  async automatic({ planes, height, width, name, options }) {
+    return automaticSettings(await kernel, planes, height, width, name, options);
+  },
+
+  // The masked pixels filled in from the others.
+  async fill({ planes, mask, height, width, plan, tolerance }) {
+    const k = await kernel, start = performance.now();
+    const output = fillIn(k, planes, mask, height, width, plan, tolerance);
     return { planes: output, milliseconds: performance.now() - start };
   },
 

@@ -1,0 +1,116 @@
+// Filling in: the steady state of diffusion where the mask is set, with the known values around it put back in every step.
+// Cycles of the fast semi-iterative scheme, from coarse to fine: a coarse picture fills large holes at little cost.
+
+import { workspace } from "./filter.js";
+import { radius } from "./stencils.js";
+
+const CYCLE = 24; // steps between two looks at the change
+const MOST = 120; // cycles on one level, where the tolerance is not met before
+const SMALLEST = 12; // pixels along the shorter side of the coarsest level
+
+// `planes` with the pixels of `mask` (1 where to fill) filled in; `plan` comes from models.js, `tolerance` in grey values
+// is what a cycle may still change on the finest level.
+export function fillIn(kernel, planes, mask, height, width, plan, tolerance) {
+  const margin = 2 + radius(plan.structureSigma), part = crop(planes, mask, height, width, margin);
+  if (part === null) return planes.map((plane) => plane.slice());
+  const filled = level(kernel, part, plan, tolerance);
+  return planes.map((plane, c) => {
+    const out = plane.slice();
+    for (let y = 0; y < part.height; ++y)
+      for (let x = 0; x < part.width; ++x) {
+        const at = (part.top + y) * width + part.left + x, from = y * part.width + x;
+        if (mask[at]) out[at] = filled[c][from];
+      }
+    return out;
+  });
+}
+
+// The smallest rectangle around the mask, with a margin as wide as a step looks.
+function crop(planes, mask, height, width, margin) {
+  let top = height, bottom = 0, left = width, right = 0;
+  for (let y = 0, i = 0; y < height; ++y)
+    for (let x = 0; x < width; ++x, ++i)
+      if (mask[i]) [top, bottom, left, right] = [Math.min(top, y), y + 1, Math.min(left, x), Math.max(right, x + 1)];
+  if (bottom === 0) return null;
+  [top, left] = [Math.max(0, top - margin), Math.max(0, left - margin)];
+  [bottom, right] = [Math.min(height, bottom + margin), Math.min(width, right + margin)];
+  const cut = (plane) => {
+    const out = new Float32Array((bottom - top) * (right - left));
+    for (let y = top; y < bottom; ++y) out.set(plane.subarray(y * width + left, y * width + right), (y - top) * (right - left));
+    return out;
+  };
+  return { planes: planes.map(cut), mask: cut(mask), height: bottom - top, width: right - left, top, left };
+}
+
+// Solve on one level, from what the next coarser one gives.
+function level(kernel, { planes, mask, height, width }, plan, tolerance) {
+  const coarse = halved(planes, mask, height, width);
+  const deeper = Math.min(height, width) >= 2 * SMALLEST && coarse.mask.includes(0);
+  // A coarse solution is a start only: a tenth of a grey value is enough there.
+  const start = deeper ? doubled(level(kernel, coarse, plan, Math.max(tolerance, 0.1)), coarse, height, width) : means(planes, mask);
+  const first = planes.map((plane, c) => plane.map((value, i) => (mask[i] ? start[c][i] : value)));
+  return settle(kernel, first, mask, height, width, plan, tolerance);
+}
+
+// Known values averaged over 2 x 2 pixels; a coarse pixel is unknown where all of its pixels are.
+function halved(planes, mask, height, width) {
+  const h = Math.ceil(height / 2), w = Math.ceil(width / 2), unknown = new Float32Array(h * w).fill(1);
+  const known = new Float32Array(h * w), sums = planes.map(() => new Float32Array(h * w));
+  for (let y = 0, i = 0; y < height; ++y)
+    for (let x = 0; x < width; ++x, ++i) {
+      if (mask[i]) continue;
+      const at = (y >> 1) * w + (x >> 1);
+      ++known[at];
+      unknown[at] = 0;
+      planes.forEach((plane, c) => { sums[c][at] += plane[i]; });
+    }
+  return { planes: sums.map((sum) => sum.map((value, i) => value / Math.max(1, known[i]))), mask: unknown, height: h, width: w };
+}
+
+// Linear interpolation of a coarse picture, whose pixels lie between four fine ones.
+function doubled(planes, { height: h, width: w }, height, width) {
+  const at = (i, n) => { const t = Math.min(n - 1, Math.max(0, (i - 0.5) / 2)), k = Math.min(Math.floor(t), Math.max(0, n - 2)); return [k, t - k]; };
+  return planes.map((plane) => {
+    const out = new Float32Array(height * width);
+    for (let y = 0, i = 0; y < height; ++y) {
+      const [j, s] = at(y, h), below = Math.min(j + 1, h - 1) * w;
+      for (let x = 0; x < width; ++x, ++i) {
+        const [k, t] = at(x, w), right = Math.min(k + 1, w - 1);
+        out[i] = (1 - s) * ((1 - t) * plane[j * w + k] + t * plane[j * w + right]) + s * ((1 - t) * plane[below + k] + t * plane[below + right]);
+      }
+    }
+    return out;
+  });
+}
+
+function means(planes, mask) {
+  return planes.map((plane) => {
+    let sum = 0, count = 0;
+    for (let i = 0; i < plane.length; ++i) if (!mask[i]) { sum += plane[i]; ++count; }
+    return new Float32Array(plane.length).fill(count ? sum / count : 128);
+  });
+}
+
+// Cycles u <- a (u + tau F(u)) + (1 - a) u_before with the known values put back, until one changes less than the tolerance.
+function settle(kernel, planes, mask, H, W, plan, tolerance) {
+  kernel.release();
+  const space = workspace(kernel, H, W), count = planes.length, n = count * H * W, whole = new Float32Array(n);
+  planes.forEach((plane, c) => whole.set(plane, c * H * W));
+  const known = space.write(whole), unknown = space.write(Array.from({ length: count }, () => [...mask]).flat());
+  const rows = space.plane((6 * count + 6) * (W + 1)), presmooth = space.smoothing(plan.structureSigma);
+  const blurred = presmooth && space.images(count), kind = kernel.kinds[plan.diffusivity], law = kernel.laws[plan.coupling];
+  const start = space.plane(n), seenAlpha = presmooth ? 0.5 : plan.alpha;
+  let u = space.write(whole), before = space.plane(n), next = space.plane(n);
+  for (let cycle = 0; cycle < MOST; ++cycle) {
+    space.view(start, n).set(space.view(u, n));
+    space.view(before, n).set(space.view(u, n));
+    for (let k = 0; k < CYCLE; ++k) {
+      for (let c = 0; presmooth && c < count; ++c) presmooth(u + 4 * c * H * W, blurred + 4 * c * H * W);
+      kernel.step(next, u, blurred ?? u, rows, count, H, W, plan.alpha, seenAlpha, plan.gamma, law, kind, plan.contrast, plan.tau);
+      kernel.extrapolate(next, before, known, unknown, n, (4 * k + 2) / (2 * k + 3));
+      [before, u, next] = [u, next, before];
+    }
+    if (kernel.largest_change(u, start, n) < tolerance) break;
+  }
+  return planes.map((_, c) => space.view(u + 4 * c * H * W, H * W).slice());
+}
