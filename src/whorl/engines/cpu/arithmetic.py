@@ -63,10 +63,10 @@ def compiled(*, cache: bool = False, inside: bool = False) -> Callable[[F], F]:
     return decorate
 
 
-def by_literal(*implementations: Callable[..., Any]) -> Callable[..., Any]:
+def by_literal(*implementations: Callable[..., Any], inside: bool = False) -> Callable[..., Any]:
     """A function for kernels that takes a literal number first and is then the implementation of that index.
 
-    The choice falls when a kernel is compiled, so that only what is needed is compiled.
+    The choice falls when a kernel is compiled, so that only what is needed is compiled. ``inside`` as above.
     """
 
     def stub(*arguments: Any) -> Any:
@@ -77,7 +77,8 @@ def by_literal(*implementations: Callable[..., Any]) -> Callable[..., Any]:
         return implementations[index.literal_value] if isinstance(index, types.IntegerLiteral) else None
 
     typed.__signature__ = inspect.signature(implementations[0])  # type: ignore[attr-defined]
-    overload(stub, prefer_literal=True, jit_options=COMPILED, strict=False)(typed)
+    options = {**COMPILED, "forceinline": inside}
+    overload(stub, prefer_literal=True, jit_options=options, strict=False)(typed)
     return stub
 
 

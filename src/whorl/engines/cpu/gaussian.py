@@ -8,9 +8,9 @@ written beside the row. Four taps are taken per pass over a row, so that the sum
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put
+from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put, zero
 
-__all__ = ["ONCE", "TWICE", "mirrored", "smooth_columns", "smooth_rows"]
+__all__ = ["ONCE", "TWICE", "mirrored", "smooth_across", "smooth_columns", "smooth_four", "smooth_rows"]
 
 ONCE, TWICE = range(2)
 
@@ -52,15 +52,69 @@ def smooth_columns(
         a1, b1 = base + (mirrored(i - k - 1, H) - low) * pitch, base + (mirrored(i + k + 1, H) - low) * pitch
         a2, b2 = base + (mirrored(i - k - 2, H) - low) * pitch, base + (mirrored(i + k + 2, H) - low) * pitch
         a3, b3 = base + (mirrored(i - k - 3, H) - low) * pitch, base + (mirrored(i + k + 3, H) - low) * pitch
-        _four(rounding, u, a0, b0, a1, b1, a2, b2, a3, b3, taps, first + k, row, o, W)
+        four_taps(rounding, u, a0, b0, a1, b1, a2, b2, a3, b3, taps, first + k, row, o, W)
         k += 4
     while k <= R:
         a0, b0 = base + (mirrored(i - k, H) - low) * pitch, base + (mirrored(i + k, H) - low) * pitch
-        _one(rounding, u, a0, b0, taps, first + k, row, o, W)
+        one_tap(rounding, u, a0, b0, taps, first + k, row, o, W)
         k += 1
     for k in range(1, R + 1):
         put(row, o - k, at(row, o + mirrored(-k, W)))
         put(row, o + W - 1 + k, at(row, o + mirrored(W - 1 + k, W)))
+
+
+@compiled()
+def smooth_across(
+    rounding: int, u: Any, where: Any, shift: int, taps: Any, first: int, R: int, result: Any, target: int, n: int
+) -> None:
+    """The weighted sum of ``2R + 1`` rows into ``result[target:target+n]``; row k is at ``where[R + k] + shift``."""
+    weight, source = at(taps, first), at(where, R) + shift
+    for j in range(n):
+        put(result, target + j, weight * at(u, source + j))
+    k = 1
+    while k + 3 <= R:
+        a0, b0 = at(where, R - k) + shift, at(where, R + k) + shift
+        a1, b1 = at(where, R - k - 1) + shift, at(where, R + k + 1) + shift
+        a2, b2 = at(where, R - k - 2) + shift, at(where, R + k + 2) + shift
+        a3, b3 = at(where, R - k - 3) + shift, at(where, R + k + 3) + shift
+        four_taps(rounding, u, a0, b0, a1, b1, a2, b2, a3, b3, taps, first + k, result, target, n)
+        k += 4
+    while k <= R:
+        one_tap(rounding, u, at(where, R - k) + shift, at(where, R + k) + shift, taps, first + k, result, target, n)
+        k += 1
+
+
+@compiled()
+def smooth_four(
+    u: Any, where: Any, shift: int, weights: Any, first: int, R: int, result: Any, target: int, apart: int, n: int
+) -> None:
+    """Four neighbouring sums of ``2R + 1`` rows, ``apart`` in the result, so that a row is loaded once for all four.
+
+    Row k of those for the first sum starts at ``where[R + k] + shift``, up to row R + 3 for the last. Rows are added in
+    their order, from the first on, whichever of the four a sum is. ``weights`` holds all ``2R + 1``, and three zeros
+    before and six after them.
+    """
+    t0, t1, t2, t3 = target, target + apart, target + 2 * apart, target + 3 * apart
+    for i in range(0, 2 * R + 4, 4):
+        w = first + i
+        # The sum of index o gives row i the weight i - o: seven weights for four rows and four sums.
+        g0, g1, g2, g3 = at(weights, w), at(weights, w + 1), at(weights, w + 2), at(weights, w + 3)
+        g4, g5, g6 = at(weights, w + 4), at(weights, w + 5), at(weights, w + 6)
+        last = 2 * R + 3
+        a, b = at(where, i) + shift, at(where, min(i + 1, last)) + shift
+        c, d = at(where, min(i + 2, last)) + shift, at(where, min(i + 3, last)) + shift
+        if i == 0:
+            for j in range(n):
+                put(result, t0 + j, zero(g0))
+                put(result, t1 + j, zero(g0))
+                put(result, t2 + j, zero(g0))
+                put(result, t3 + j, zero(g0))
+        for j in range(n):
+            x0, x1, x2, x3 = at(u, a + j), at(u, b + j), at(u, c + j), at(u, d + j)
+            put(result, t0 + j, fma(g6, x3, fma(g5, x2, fma(g4, x1, fma(g3, x0, at(result, t0 + j))))))
+            put(result, t1 + j, fma(g5, x3, fma(g4, x2, fma(g3, x1, fma(g2, x0, at(result, t1 + j))))))
+            put(result, t2 + j, fma(g4, x3, fma(g3, x2, fma(g2, x1, fma(g1, x0, at(result, t2 + j))))))
+            put(result, t3 + j, fma(g3, x3, fma(g2, x2, fma(g1, x1, fma(g0, x0, at(result, t3 + j))))))
 
 
 @compiled()
@@ -74,15 +128,15 @@ def smooth_rows(
     k = 1
     while k + 3 <= R:
         a, b = o - k, o + k
-        _four(rounding, row, a, b, a - 1, b + 1, a - 2, b + 2, a - 3, b + 3, taps, first + k, result, target, W)
+        four_taps(rounding, row, a, b, a - 1, b + 1, a - 2, b + 2, a - 3, b + 3, taps, first + k, result, target, W)
         k += 4
     while k <= R:
-        _one(rounding, row, o - k, o + k, taps, first + k, result, target, W)
+        one_tap(rounding, row, o - k, o + k, taps, first + k, result, target, W)
         k += 1
 
 
 @compiled()
-def _four(
+def four_taps(
     rounding: int, u: Any, a0: int, b0: int, a1: int, b1: int, a2: int, b2: int, a3: int, b3: int,
     taps: Any, k: int, row: Any, o: int, W: int,
 ) -> None:  # fmt: skip
@@ -95,7 +149,7 @@ def _four(
 
 
 @compiled()
-def _one(rounding: int, u: Any, a: int, b: int, taps: Any, k: int, row: Any, o: int, W: int) -> None:
+def one_tap(rounding: int, u: Any, a: int, b: int, taps: Any, k: int, row: Any, o: int, W: int) -> None:
     weight = at(taps, k)
     for j in range(W):
         put(row, o + j, plus_product(rounding, weight, at(u, a + j) + at(u, b + j), at(row, o + j)))

@@ -1,0 +1,262 @@
+"""The compiled step in space against the formulas of the cell, written out with NumPy and eigenvectors."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("numba")
+
+from whorl.engines.cpu import volumes
+from whorl.engines.cpu.arithmetic import compiled, put
+from whorl.engines.cpu.diffusivities import KINDS
+from whorl.engines.cpu.volume_cells import ANISOTROPIC, ISOTROPIC, LANE, UNCOUPLED, entries
+from whorl.engines.cpu.volume_tensors import COHERENCE, LINES, PLATES, RANK_ONE, eigen
+from whorl.engines.cpu.volumes import VolumeStep, advance_volume
+from whorl.operators import gaussian_weights
+
+TAU, ALPHA, CONTRAST, ACROSS = 0.1, 0.41, 0.3, 0.01
+SIGNS = [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 1, 1)]
+LAWS = {
+    "uncoupled": (UNCOUPLED, 2),
+    "isotropic": (ISOTROPIC, 2),
+    "anisotropic": (ANISOTROPIC, 2),
+    "edges": (RANK_ONE, 1),
+    "plates": (PLATES, 2),
+    "lines": (LINES, 2),
+    "coherence": (COHERENCE, 2),
+}
+SPACINGS = [(1.0, 1.0, 1.0), (2.0, 1.5, 0.8)]
+
+
+def step(law: int, spacing: tuple[float, float, float], kind: str = "rational") -> VolumeStep:
+    """The step under test: structures of rank above one are smoothed where the law needs a second direction."""
+    rho = 1.5 if law in (LINES, COHERENCE) else 0.0
+    taps = [tuple(gaussian_weights(sigma / h)) for sigma in (1.0, rho) for h in spacing]
+    steered = law > ANISOTROPIC
+    return VolumeStep(
+        law=law,
+        kind=KINDS[_name(kind)],
+        rate=CONTRAST**-2,
+        floor=ACROSS,
+        amplitude=1.0,
+        alpha=ALPHA,
+        alpha_seen=0.5 if steered else ALPHA,
+        spacing=spacing,
+        couple_channels=True,
+        taps=tuple(taps) if steered else None,
+    )
+
+
+@pytest.mark.parametrize("spacing", SPACINGS)
+@pytest.mark.parametrize("law", LAWS)
+def test_step_is_that_of_the_formulas(law: str, spacing: tuple[float, float, float], dtype: torch.dtype) -> None:
+    number, channels = LAWS[law]
+    chosen = step(number, spacing)
+    u = torch.randn(2, channels, 7, 9, 20, dtype=dtype, generator=torch.Generator().manual_seed(1))
+    result = advance_volume(chosen, u, [TAU])
+    expected = np.stack([formulas(chosen, each.double().numpy()) for each in u])
+    # Two nearly equal eigenvalues blow rounding up by the inverse of their relative distance, at most a thousand times.
+    tolerance = (1000 if number > RANK_ONE else 16) * torch.finfo(dtype).eps
+    assert np.abs(result.double().numpy() - expected).max() <= tolerance
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_windows_and_threads_give_the_bits_of_the_whole(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    number, channels = LAWS[law]
+    chosen = step(number, SPACINGS[1])
+    u = torch.randn(1, channels, 11, 12, 37, generator=torch.Generator().manual_seed(2))
+    whole = advance_volume(chosen, u, [TAU] * 2)
+    monkeypatch.setattr(volumes, "WIDEST", 16)
+    monkeypatch.setattr(volumes, "bands", lambda length, *_: [(0, 3), (3, length)])
+    monkeypatch.setattr(volumes, "_even", lambda length, *_: volumes.split(length, 5, 1))
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        assert torch.equal(advance_volume(chosen, u, [TAU] * 2), whole)
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 1, 9), (2, 1, 3), (5, 4, 1)])
+def test_thin_volumes(law: str, shape: tuple[int, int, int]) -> None:
+    number, channels = LAWS[law]
+    chosen = step(number, SPACINGS[0])
+    u = torch.randn(1, channels, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    result = advance_volume(chosen, u, [TAU])[0].numpy()
+    assert np.abs(result - formulas(chosen, u[0].numpy())).max() <= 1000 * np.finfo(np.float64).eps
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_constants_stay_and_the_mean_is_kept(law: str, dtype: torch.dtype) -> None:
+    number, channels = LAWS[law]
+    chosen = step(number, SPACINGS[1])
+    flat = torch.full((1, channels, 5, 6, 19), 0.1, dtype=dtype)
+    assert torch.equal(advance_volume(chosen, flat, [TAU] * 3), flat)
+    u = torch.randn(1, channels, 8, 9, 19, dtype=dtype, generator=torch.Generator().manual_seed(4))
+    change = advance_volume(chosen, u, [TAU] * 20).double().mean() - u.double().mean()
+    assert change.abs() <= 20 * torch.finfo(dtype).eps
+
+
+def test_steps_are_mixed_with_the_iterate_before_and_nothing_given_is_changed() -> None:
+    chosen, mixes = step(ANISOTROPIC, SPACINGS[0]), [1.0, 1.2, 1.4, 1.5]
+    u = torch.randn(1, 2, 6, 7, 18, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
+    given, before, now = u.clone(), u, u
+    for mix in mixes:
+        before, now = now, torch.lerp(before, advance_volume(chosen, now, [TAU]), mix)
+    into = torch.empty_like(u)
+    assert advance_volume(chosen, u, [TAU] * 4, mixes, out=into) is into
+    assert torch.equal(u, given)
+    torch.testing.assert_close(into, now, rtol=0, atol=8 * torch.finfo(torch.float64).eps)
+
+
+def test_another_volume_steers() -> None:
+    chosen = step(PLATES, SPACINGS[0])
+    u = torch.randn(1, 2, 6, 7, 18, dtype=torch.float64, generator=torch.Generator().manual_seed(6))
+    twice = advance_volume(chosen, u, [TAU, TAU], steer=u)
+    first = advance_volume(chosen, u, [TAU])
+    assert torch.equal(twice, advance_volume(chosen, first, [TAU], steer=u))
+    assert not torch.equal(twice, advance_volume(chosen, first, [TAU]))
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+def test_eigenvalues_and_vectors(real: type) -> None:
+    """Of full rank, of rank two and one, of sizes far apart, multiples of the identity, and zero."""
+    rng = np.random.default_rng(7)
+    v = rng.standard_normal((6, 100, 3, 3))
+    v[1, :, 2], v[2, :, 1:] = 0, 0
+    v[3] *= 10.0 ** rng.uniform(-5, 5, (100, 3, 1))
+    v[4], v[5] = 3 * np.eye(3), 0
+    J = np.einsum("nki,nkj->nij", v.reshape(-1, 3, 3), v.reshape(-1, 3, 3)).astype(real)
+    lanes, found = np.zeros((6, LANE), real), np.zeros((12, LANE), real)
+    for lane, (i, j) in enumerate(itertools.combinations_with_replacement(range(3), 2)):
+        lanes[lane, : len(J)] = J[:, i, j]
+    _eigen(lanes.reshape(-1), found.reshape(-1), len(J))
+    values, vectors = found[:3, : len(J)].T.astype(float), found[3:, : len(J)].T.reshape(-1, 3, 3).astype(float)
+    size, eps = np.maximum(np.abs(J).max((1, 2)), np.finfo(real).tiny), np.finfo(real).eps
+    assert (np.abs(np.sort(values) - np.linalg.eigvalsh(J.astype(float))).max(1) <= 16 * eps * size).all()
+    assert np.abs(np.einsum("nki,nkj->nij", vectors, vectors) - np.eye(3)).max() <= 16 * eps
+    again = np.einsum("nk,nki,nkj->nij", values, vectors, vectors)
+    assert (np.abs(again - J).max((1, 2)) <= 32 * eps * size).all()
+
+
+@compiled()
+def _eigen(J, out, n):  # type: ignore[no-untyped-def]
+    for j in range(n):
+        found = eigen(*entries(ANISOTROPIC, j, J))
+        for e in range(12):
+            put(out, e * LANE + j, found[e])
+
+
+# The formulas, in their own words.
+
+
+def formulas(chosen: VolumeStep, u: np.ndarray) -> np.ndarray:
+    """The channels ``(c, z, y, x)`` after one step."""
+    h, kappa = chosen.spacing[::-1], 1 - 2 * chosen.alpha
+    D = diffusion(chosen, structure_tensor(chosen, u))
+    result = []
+    for channel in u:
+        p, (r_xy, r_xz, r_yz), t = details(channel)
+        p = [p[i] / h[i] for i in range(3)]
+        trace = [D[i][i] / h[i] ** 2 for i in range(3)]
+        flux = [sum(D[i][j] * p[j] for j in range(3)) / h[i] for i in range(3)]
+        flux += [kappa * (trace[0] + trace[1]) * r_xy, kappa * (trace[0] + trace[2]) * r_xz]
+        flux += [kappa * (trace[1] + trace[2]) * r_yz, kappa**2 * sum(trace) * t]
+        result.append(channel - TAU * transposed(flux))
+    return np.stack(result)
+
+
+def details(u: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
+    """The seven Haar details of all cells of the mirrored volume."""
+    m = np.pad(u, 1, mode="symmetric")
+    found = [sum(weight(sign, corner) * m[place(corner, m)] for corner in corners()) for sign in SIGNS]
+    return found[:3], found[3:6], found[6]
+
+
+def transposed(flux: list[np.ndarray]) -> np.ndarray:
+    """What the voxels of the volume receive."""
+    m = np.zeros([size + 1 for size in flux[0].shape])
+    for f, sign in zip(flux, SIGNS, strict=True):
+        for corner in corners():
+            m[place(corner, m)] += weight(sign, corner) * f
+    return m[1:-1, 1:-1, 1:-1]
+
+
+def corners() -> itertools.product:
+    return itertools.product((0, 1), repeat=3)
+
+
+def weight(sign: tuple[int, ...], corner: tuple[int, ...]) -> float:
+    return 0.25 * float(np.prod([2 * c - 1 for c, s in zip(corner, sign, strict=True) if s]))
+
+
+def place(corner: tuple[int, ...], m: np.ndarray) -> tuple[slice, ...]:
+    return tuple(slice(c, size - 1 + c) for c, size in zip(corner, m.shape, strict=True))
+
+
+def structure_tensor(chosen: VolumeStep, u: np.ndarray) -> np.ndarray:
+    """J of the cells ``(..., 3, 3)``: of the smoothed channels, mirrored as far as its own smoothing looks."""
+    h, kappa = chosen.spacing[::-1], 1 - 2 * chosen.alpha_seen
+    taps = chosen.taps or ((1.0,),) * 6
+    for axis in range(3):
+        u = smoothed(u, axis + 1, taps[axis])
+    halo = [len(weights) for weights in taps[3:]]
+    J = 0
+    for channel in np.pad(u, [(0, 0), *((p, p) for p in halo)], mode="symmetric"):
+        p, (r_xy, r_xz, r_yz), t = details(channel)
+        extra = [kappa * (a**2 + b**2) + (kappa * t) ** 2 for a, b in ((r_xy, r_xz), (r_xy, r_yz), (r_xz, r_yz))]
+        rows = [[(p[i] * p[j] + (i == j) * extra[i]) / (h[i] * h[j]) for j in range(3)] for i in range(3)]
+        J = J + np.array(rows)
+    for axis in range(3):
+        J = smoothed(J, axis + 2, taps[3 + axis])
+    inner = tuple(slice(p, J.shape[axis + 2] - p) for axis, p in enumerate(halo))
+    return np.moveaxis(J[:, :, *inner], (0, 1), (-2, -1))
+
+
+def smoothed(u: np.ndarray, axis: int, weights: tuple[float, ...]) -> np.ndarray:
+    R = len(weights) - 1
+    m = np.pad(u, [(R, R) if a == axis else (0, 0) for a in range(u.ndim)], mode="symmetric")
+    parts = [np.take(m, range(R + k, R + k + u.shape[axis]), axis) * weights[abs(k)] for k in range(-R, R + 1)]
+    return np.sum(parts, axis=0)
+
+
+def diffusion(chosen: VolumeStep, J: np.ndarray) -> np.ndarray:
+    """D of the cells, as rows of entries."""
+    if chosen.law == UNCOUPLED:
+        D = np.stack([np.where(np.eye(3, dtype=bool)[i], _g(J[..., i, :]), 0) for i in range(3)], -2)
+    elif chosen.law == ISOTROPIC:
+        D = _g(np.trace(J, axis1=-2, axis2=-1))[..., None, None] * np.eye(3)
+    else:
+        mu, vectors = np.linalg.eigh(J)
+        mu = np.maximum(mu, 0)
+        D = np.einsum("...k,...ik,...jk->...ij", eigenvalues(chosen.law, mu[..., ::-1])[..., ::-1], vectors, vectors)
+    return np.moveaxis(D, (-2, -1), (0, 1))
+
+
+def eigenvalues(law: int, mu: np.ndarray) -> np.ndarray:
+    """Those of D for mu_1 >= mu_2 >= mu_3; evened out where these differ by less than a thousandth of the largest."""
+    if law == ANISOTROPIC:
+        return _g(mu)
+    one, (a, b, c) = np.ones(mu.shape[:-1]), np.moveaxis(mu, -1, 0)
+    if law == COHERENCE:
+        ratio = CONTRAST**2 / np.maximum(a - c, 1e-300)
+        chosen = [ACROSS * one, ACROSS * one, ACROSS + (1 - ACROSS) * np.exp(-(np.minimum(ratio, 30) ** 2))]
+    else:
+        chosen = [_g(a), _g(b) if law == LINES else one, one]
+    for pair in (0, 1, 0):
+        gap = (a - b, b - c)[pair]
+        share = 0.5 * (1 - gap / np.maximum(np.maximum(gap, 1e-3 * a), 1e-300))
+        moved = share * (chosen[pair + 1] - chosen[pair])
+        chosen[pair], chosen[pair + 1] = chosen[pair] + moved, chosen[pair + 1] - moved
+    return np.stack(chosen, -1)
+
+
+def _g(s2: np.ndarray) -> np.ndarray:
+    return 1 / (1 + s2 / CONTRAST**2)
+
+
+def _name(kind: str) -> str:
+    return next(name for name in KINDS if name.lower() == kind)
