@@ -148,6 +148,34 @@ def test_max_min_limit_needs_a_stencil_without_negative_weights():
     assert max_min_limit(ScaleStack(CellGradient(0.0)), Isotropic(G)) is None
 
 
+VOXELS = [(1.0, 1.0, 1.0), (1.0, 1.2, 1.1), (3.0, 1.0, 1.0)]
+
+
+@pytest.mark.parametrize("spacing", VOXELS, ids=str)
+def test_max_min_limit_of_volumes_is_where_the_stencil_stays_non_negative(spacing):
+    """All 26 weights, read off an impulse, are non-negative up to the stated alpha and no further."""
+    squares = [h**-2 for h in spacing]
+    largest = min(0.5, min(squares) / sum(squares))
+    for alpha in (0.0, 0.5 * largest, largest * (1 - 1e-9), largest * (1 + 1e-6)):
+        K = CellGradient(alpha, spacing)
+        impulse = torch.zeros(1, 1, 5, 5, 5, dtype=torch.float64)
+        impulse[0, 0, 2, 2, 2] = 1
+        stencil = -K.adjoint(K(impulse))[0, 0]
+        centre = -stencil[2, 2, 2].item()
+        stencil[2, 2, 2] = 0
+        limit = max_min_limit(K, Isotropic(G))
+        assert (stencil.min() >= -1e-15) == (alpha <= largest)
+        assert limit is None if alpha > largest else limit == pytest.approx(1 / centre)
+    assert max_min_limit(CellGradient(0.0, spacing), Uncoupled(G)) == pytest.approx(1 / (2 * sum(squares)))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.2, 0.41, 0.5])
+def test_l2_limit_of_cubic_cells(alpha):
+    kappa = 1 - 2 * alpha
+    norm = 4 * max(1.0, 2 * kappa, 3 * kappa**2)
+    assert l2_limit(CellGradient(alpha), Isotropic(G), 3.0, dimension=3) == pytest.approx(2 / (norm + 3))
+
+
 def test_automatic_step_is_the_smaller_of_two():
     assert automatic_step(CellGradient(0.0), Isotropic(G)) == pytest.approx(0.8 * 0.25)  # both limits are 1/4
     assert automatic_step(CellGradient(0.41), Isotropic(G)) == pytest.approx(0.4)

@@ -107,6 +107,7 @@ def number(value: Any, name: str, caller: str, low: float, high: float = math.in
 def single(value: Any) -> bool:
     """Whether a value is one number: of Python, of NumPy, or an array or tensor without axes.
 
+    >>> import numpy as np
     >>> single(np.float32(5)), single(torch.tensor(5.0)), single([5.0])
     (True, True, False)
     """

@@ -33,7 +33,7 @@ def gaussian_weights(sigma: float, truncate: float = TRUNCATE) -> list[float]:
     >>> [round(w, 4) for w in gaussian_weights(0.5)]
     [0.7866, 0.1065, 0.0003]
     """
-    if sigma == 0:
+    if sigma * sigma == 0:
         return [1.0]
     if truncate * sigma > LARGEST_RADIUS:
         raise ValueError(

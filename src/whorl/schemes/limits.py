@@ -17,22 +17,34 @@ SAFETY = 0.8
 """The automatic step stays at this share of the L2 limit, at which stripes of the highest frequency hardly decay."""
 
 
-def l2_limit(operator: Operator, activation: Activation, fidelity_weight: float = 0.0) -> float:
+def l2_limit(
+    operator: Operator, activation: Activation, fidelity_weight: float = 0.0, dimension: int | None = None
+) -> float:
     r"""The largest step :math:`2 / (\|K\|^2 g_{\max} + w)` that never raises the L2 norm.
+
+    ``dimension`` is 2 (the default) or 3 where the operator serves both.
 
     >>> from whorl.diffusivities import Exponential
     >>> l2_limit(CellGradient(0.41), Isotropic(Exponential(1.0)))
     0.5
     """
-    return 2 / (operator.squared_norm_bound() * activation.diffusivity.maximum() + fidelity_weight)
+    return 2 / (operator.squared_norm_bound(dimension) * activation.diffusivity.maximum() + fidelity_weight)
 
 
-def max_min_limit(operator: Operator, activation: Activation, fidelity_weight: float = 0.0) -> float | None:
+def max_min_limit(
+    operator: Operator, activation: Activation, fidelity_weight: float = 0.0, dimension: int | None = None
+) -> float | None:
     r"""The largest step that never widens the range of grey values, or None where no such step is known.
 
-    For isotropic coupling on cells with :math:`A = h_x^{-2}`, :math:`C = h_y^{-2}` the stencil is non-negative iff
-    :math:`\alpha (A + C) \le \min(A, C)`, and its weights sum to at most :math:`2 (1-\alpha)(A + C)\, g_{\max}`:
-    :math:`\tau \le 1/(4(1-\alpha))` for unit pixels. Uncoupled activations have a non-negative stencil for
+    For isotropic coupling on cells in :math:`d` dimensions a pixel has the weight
+
+    .. math:: 2^{1-d}\, \alpha^{|B|-1} (1-\alpha)^{d-1-|B|} \Big((1-\alpha) \sum_{i \in B} h_i^{-2} -
+              \alpha \sum_{i \notin B} h_i^{-2}\Big)\, g
+
+    for its neighbour along the directions :math:`B`, in each cell they share. None is negative iff
+    :math:`\alpha \sum_i h_i^{-2} \le \min_i h_i^{-2}`, so up to 1/2 for square pixels and 1/3 for cubic voxels, and all
+    of them sum to at most :math:`2 (1-\alpha)^{d-1} \sum_i h_i^{-2}\, g_{\max}`: :math:`\tau \le 1/(4(1-\alpha))` for
+    unit pixels, :math:`1/(6(1-\alpha)^2)` for unit voxels. Uncoupled activations have a non-negative stencil for
     :math:`\alpha = 0` only; diffusion tensors, fourth order and coupled scales have none.
 
     >>> from whorl.diffusivities import Exponential
@@ -41,16 +53,19 @@ def max_min_limit(operator: Operator, activation: Activation, fidelity_weight: f
     """
     if not isinstance(operator, CellGradient):
         return None
-    h_y, h_x = operator.spacing
-    A, C, alpha = h_x**-2, h_y**-2, operator.alpha
-    isotropic = isinstance(activation, Isotropic) and alpha * (A + C) <= min(A, C)
+    dimension, alpha = operator.settle(dimension), operator.alpha
+    squares = [h**-2 for h in reversed(operator.spacing.along(dimension))]
+    isotropic = isinstance(activation, Isotropic) and alpha * sum(squares) <= min(squares)
     if isotropic or (isinstance(activation, Uncoupled) and alpha == 0):
-        return 1 / (2 * (1 - alpha) * (A + C) * activation.diffusivity.maximum() + fidelity_weight)
+        centre = 2 * (1 - alpha) ** (dimension - 1) * sum(squares)
+        return 1 / (centre * activation.diffusivity.maximum() + fidelity_weight)
     return None
 
 
-def automatic_step(operator: Operator, activation: Activation, fidelity_weight: float = 0.0) -> float:
+def automatic_step(
+    operator: Operator, activation: Activation, fidelity_weight: float = 0.0, dimension: int | None = None
+) -> float:
     """The step chosen when the user gives none: the max-min limit or 0.8 of the L2 limit, whichever is smaller."""
-    safe = SAFETY * l2_limit(operator, activation, fidelity_weight)
-    gentle = max_min_limit(operator, activation, fidelity_weight)
+    safe = SAFETY * l2_limit(operator, activation, fidelity_weight, dimension)
+    gentle = max_min_limit(operator, activation, fidelity_weight, dimension)
     return safe if gentle is None else min(gentle, safe)

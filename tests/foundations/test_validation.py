@@ -1,0 +1,60 @@
+"""Numbers of every library, spacings of every length, and the range in which squares stay finite."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from whorl.errors import ShapeError
+from whorl.foundations import Positive, validation
+from whorl.foundations.types import Spacing
+
+FIVES = [5, 5.0, np.float32(5), np.int64(5), np.uint8(5), np.array(5.0), torch.tensor(5.0), torch.tensor(5)]
+
+
+@pytest.mark.parametrize("five", FIVES, ids=lambda five: f"{type(five).__name__} {getattr(five, 'dtype', '')}")
+def test_a_number_is_a_number_wherever_it_comes_from(five):
+    assert Positive(five)().item() == 5
+    assert validation.spacing(five, "test").along(3) == (5.0, 5.0, 5.0)
+    assert validation.spacing([five, 1, five], "test") == (5.0, 1.0, 5.0)
+
+
+def test_a_spacing_of_one_number_serves_images_and_volumes():
+    one, pair = Spacing([2.0]), Spacing([2.0, 2.0])
+    assert (one.dimension, pair.dimension) == (None, 2)
+    assert one == pair == (2.0, 2.0)
+    for made in (copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+        assert made.dimension is None
+        assert made.along(3) == (2.0, 2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    "bad", [(1.0,), (1.0, 1.0, 1.0, 1.0), (), (1.0, 0.0), (1.0, float("nan")), "ab", (1.0, -1.0, 2.0)]
+)
+def test_bad_spacings_are_refused(bad):
+    with pytest.raises(ValueError, match="spacing"):
+        validation.spacing(bad, "test")
+
+
+def test_images_and_volumes_are_told_apart():
+    image, volume = torch.zeros(1, 1, 3, 4), torch.zeros(1, 1, 3, 4, 5)
+    for u in (image, volume):
+        assert validation.image(u, "test") is u
+    with pytest.raises(ShapeError, match=r"expected a volume \(n, c, z, y, x\)"):
+        validation.image(image, "test", 3)
+    with pytest.raises(ShapeError, match=r"expected an image \(n, c, y, x\)"):
+        validation.image(volume, "test", 2)
+    with pytest.raises(ShapeError, match="image .* or a volume"):
+        validation.image(image[0], "test")
+
+
+@pytest.mark.parametrize("norm", [1.0, 4.0, 64.0])
+def test_squares_keep_four_decades_below_the_largest_number(norm, dtype):
+    """Values u are accepted iff norm u² is at most a ten-thousandth of the largest number."""
+    largest = (torch.finfo(dtype).max * 1e-4 / norm) ** 0.5
+    u = torch.full((1, 1, 2, 2), 0.999 * largest, dtype=dtype)
+    assert validation.squarable(u, norm, "test") is u
+    with pytest.raises(ValueError, match="overflow"):
+        validation.squarable(u * (1.001 / 0.999), norm, "test")

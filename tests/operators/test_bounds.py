@@ -1,0 +1,75 @@
+"""Where a Gaussian is cut, how round it is on unequal pixels, and how the maximum of a symbol is proven."""
+
+import math
+
+import pytest
+import torch
+
+from whorl.operators import CellGradient, Composed, ScaleStack, Smoothing, gaussian_weights, sample_scales
+from whorl.operators.symbol import maximum_bound
+
+
+@pytest.mark.parametrize("sigma", [0.3, 0.55, 0.6, 1.0, 1.1, 2.01])
+def test_the_gaussian_is_cut_at_four_sigma_rounded_up(sigma):
+    weights = gaussian_weights(sigma)
+    assert len(weights) - 1 == -(-4 * sigma // 1)
+    assert weights[0] + 2 * sum(weights[1:]) == pytest.approx(1, abs=1e-15)
+    ratios = [weights[k] / weights[0] for k in range(len(weights))]
+    assert ratios == pytest.approx([math.exp(-(k**2) / (2 * sigma**2)) for k in range(len(weights))], rel=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [1e9, 1e300, 2**10 + 1])
+def test_a_gaussian_too_wide_is_refused_before_it_is_made(sigma):
+    with pytest.raises(ValueError, match=r"sigma = .* Lower sigma, or shrink the image"):
+        Smoothing(sigma)
+    with pytest.raises(ValueError, match="Lower sigma"):
+        ScaleStack(CellGradient(), sample_scales(2, 0.1, 1e12))
+
+
+def test_the_smallest_sigma_is_the_identity():
+    u = torch.rand(1, 1, 4, 4)
+    for sigma in (0.0, 1e-300, 1e-160):
+        assert torch.equal(Smoothing(sigma)(u), u)
+
+
+@pytest.mark.parametrize("spacing", [(0.5, 1.0), (1.0, 0.25), (0.5, 1.0, 0.8)], ids=str)
+def test_a_gaussian_is_as_round_on_unequal_pixels(spacing):
+    """The variance along each axis is sigma² in the units of the spacing, whatever the pixel size."""
+    sigma = 2.0
+    sizes = [2 * round(10 / h) + 1 for h in spacing]
+    impulse = torch.zeros(1, 1, *sizes, dtype=torch.float64)
+    impulse[(0, 0, *(size // 2 for size in sizes))] = 1
+    smoothed = Smoothing(sigma, spacing=spacing)(impulse)[0, 0]
+    for axis, (size, h) in enumerate(zip(sizes, spacing, strict=True)):
+        place = (torch.arange(size, dtype=torch.float64) - size // 2) * h
+        line = smoothed.sum([other for other in range(len(sizes)) if other != axis])
+        # Cut at four sigma, a Gaussian loses 1.1e-3 of its variance.
+        assert (line * place**2).sum().item() == pytest.approx(sigma**2, rel=2e-3)
+
+
+def test_scales_are_lengths():
+    """Half the pixel size is twice the radius in pixels, along the axis it belongs to."""
+    stack = ScaleStack(CellGradient(0.41, (0.5, 1.0)), sample_scales(2, 1.0, 2.0))
+    assert [G.radii(2) for G in stack.smoothings] == [(8, 4), (12, 6)]
+    assert stack.reach == 1 + 2 * 12
+    assert Composed(CellGradient(0.41, 0.5), Smoothing(1.0, spacing=0.5)).reach == 1 + 2 * 8
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_the_norm_bound_is_above_a_maximum_between_the_nodes(dimension):
+    """A symbol whose peak lies halfway between two nodes along each axis: only the proven factor reaches it."""
+    degree = 3
+    peak = math.pi / 2 + math.pi / (2 * 16 * degree)
+
+    def bump(theta):
+        return ((1 + torch.cos(theta - peak)) / 2) ** degree + ((1 + torch.cos(theta + peak)) / 2) ** degree
+
+    def symbol(*theta):
+        return math.prod(bump(angle) for angle in theta)
+
+    fine = torch.linspace(0, math.pi, 200001, dtype=torch.float64)
+    largest = bump(fine).max().item() ** dimension
+    nodes = bump(torch.arange(16 * degree + 1, dtype=torch.float64) * math.pi / (16 * degree)).max().item() ** dimension
+    bound = maximum_bound(symbol, degree, dimension)
+    assert nodes < largest <= bound <= 1.02 * largest
+    assert bound == pytest.approx(nodes / math.cos(math.pi / 32) ** dimension, rel=1e-12)
