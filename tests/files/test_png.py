@@ -152,3 +152,12 @@ def test_animation_and_foreign_samples_are_refused(tmp_path):
     with pytest.raises(FileError, match="one image"):
         files.write(tmp_path / "b.png", [picture(), picture()])
     assert not (tmp_path / "b.png").exists()
+
+
+def test_an_inch_is_254_tenths_of_a_millimetre(tmp_path):
+    """Resolutions agree with those that Pillow writes and reads, not only with our own."""
+    Image.fromarray(noise(5, 4, 1, "u1")[..., 0]).save(tmp_path / "a.png", dpi=(300, 150))
+    assert files.read(tmp_path / "a.png").metadata.resolution == pytest.approx((300, 150), rel=1e-4)
+    files.write(tmp_path / "b.png", picture(metadata=files.Metadata(resolution=(300.0, 150.0))))
+    with Image.open(tmp_path / "b.png") as seen:
+        assert seen.info["dpi"] == pytest.approx((300, 150), rel=1e-4)

@@ -1,6 +1,7 @@
 """Networks of blocks: what the paper prints, the readings beside it, and model cards."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from whorl.networks import (
     MultiscaleNetwork,
     NetworkSpec,
     build_network,
+    cards,
     load,
     load_card,
     named,
@@ -211,6 +213,7 @@ def test_broken_cards_are_refused_and_kept(card, tmp_path, damage):
     values = card.as_dict()
     if damage == "values":
         values["runs"][0]["values"] = {"tau": [1.0]}
+    values["version"] = 1  # no hash, so that it is the damage that is found
     values |= {"version": {"version": 9}, "chosen": {"chosen": 3}, "network": {"network": {"a": 1}}}.get(damage, {})
     text = json.dumps(values)
     path.write_text({"cut": text[:50], "foreign": '{"format": "recipe"}'}.get(damage, text))
@@ -223,3 +226,26 @@ def test_broken_cards_are_refused_and_kept(card, tmp_path, damage):
         with pytest.raises(FileError):
             card.write(path)
         assert path.read_bytes() == before
+
+
+def test_a_flipped_bit_in_a_card_is_never_accepted(card, tmp_path):
+    path = tmp_path / "card.json"
+    card.write(path)
+    whole = path.read_bytes()
+    assert load_card(path) == card
+    for place in range(0, len(whole), 5):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << (place % 7)
+        path.write_bytes(damaged)
+        try:
+            found = load_card(path)
+        except FileError as error:
+            assert "card.json" in str(error)
+        else:
+            assert found == card  # white space, a sign of an exponent that JSON reads alike
+
+
+def test_the_shipped_cards_carry_their_hash():
+    for name in cards.available():
+        text = (Path(cards.__file__).parent / "cards" / f"{name}.json").read_text()
+        assert "sha256" in json.loads(text), f"{name}: write it with ModelCard.write"

@@ -182,3 +182,12 @@ def test_automatic_step_is_the_smaller_of_two():
     assert automatic_step(CellGradient(0.41), Anisotropic(G)) == pytest.approx(0.4)
     tall = CellGradient(0.1, (1.0, 0.5))
     assert automatic_step(tall, Isotropic(G), 100.0) == pytest.approx(1 / (2 * 0.9 * 5 + 100))
+
+
+@pytest.mark.parametrize(
+    "cycles", [growing_cycles, *(lambda t, tau, n=n: equal_cycles(t, tau, n) for n in (1, 10_000))]
+)
+def test_countless_steps_of_the_fast_schemes_are_refused(cycles):
+    with pytest.raises(ValueError, match=r"time = 1e\+08 needs .* more than 5,000 are refused\. Ask for less time"):
+        cycles(1e8, 0.25)
+    assert sum(growing_cycles(1e5, 0.25).lengths) <= 5000

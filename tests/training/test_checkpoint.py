@@ -113,3 +113,18 @@ def test_a_crash_while_writing_leaves_the_old_file(path, monkeypatch):
         write_checkpoint(path, Checkpoint({"a": torch.zeros(9)}))
     assert path.read_bytes() == before
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_flipped_bit_is_never_accepted(path):
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 3):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << (place % 8)
+        path.write_bytes(damaged)
+        with pytest.raises(FileError, match=str(path)):
+            read_checkpoint(path)
+
+
+def test_checkpoints_of_the_first_version_are_still_read(path):
+    header(path, version="1")
+    assert read_checkpoint(path).meta["note"] == "ü"

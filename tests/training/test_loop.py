@@ -10,6 +10,9 @@ from whorl.errors import FileError, StabilityError
 from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.spec import NetworkSpec
 from whorl.training import PROTOCOLS, TensorPairs, TrainingConfig, read_checkpoint, train
+from whorl.training.adam import AdamMethod
+from whorl.training.claim import claimed
+from whorl.training.distributed import Team
 from whorl.training.method import image_order
 from whorl.training.reporters import Lines, Reporter, show
 
@@ -185,3 +188,34 @@ def test_progress_bar(pairs, network, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     train(network, pairs, QUICK, progress=show("little"))
     assert "PSNR" in capsys.readouterr().err
+
+
+def test_two_runs_cannot_share_a_checkpoint(network, pairs, tmp_path):
+    path = tmp_path / "runs" / "run.safetensors"
+    with claimed(path), pytest.raises(FileError, match="another training"):
+        train(network, pairs, TrainingConfig(epochs=1), checkpoint=path)
+    train(network, pairs, TrainingConfig(epochs=1), checkpoint=path)
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_training_in_vain_says_so(network, pairs):
+    """From good parameters, one long step leads far away from them."""
+    train(network, pairs, TrainingConfig(epochs=30, batch=6, rate=0.05))
+    with pytest.warns(UserWarning, match="worse than it began"):
+        train(network, pairs, TrainingConfig(epochs=2, batch=6, rate=4.0))
+
+
+def test_no_better_than_the_noisy_pictures_says_so(network, pairs):
+    clean = TensorPairs(pairs.clean + 0.1, pairs.clean)
+    with pytest.warns(UserWarning, match="worse than the noisy pictures themselves"):
+        train(network, clean, TrainingConfig(epochs=1, rate=1e-9))
+
+
+def test_the_cosine_schedule_begins_at_the_rate_and_ends_near_zero(network, pairs):
+    """Epoch k of n has the share (1 + cos(pi k / n)) / 2: all of it in the first, none after the last."""
+    method = AdamMethod(network, pairs, TrainingConfig(epochs=4, rate=0.5, schedule="cosine"), Team())
+    rates = []
+    for number in range(4):
+        method.epoch(number)
+        rates.append(method.optimiser.param_groups[0]["lr"])
+    assert rates == pytest.approx([0.5 * (2 + 2**0.5 * side) / 4 for side in (2**0.5, 1, 0, -1)])

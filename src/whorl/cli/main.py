@@ -31,8 +31,8 @@ Results go to stdout, progress and errors to stderr. An error is raised, never p
 
 =====  ===========================================================================
 0      done
-1      something failed that is no fault of the request (disk full, bug, missing extra)
-2      the request cannot be carried out: wrong option, unreadable file, wrong shape
+1      something failed that is no fault of the request (a bug, a missing extra)
+2      the request cannot be carried out: wrong option, unreadable file, wrong shape, disk full
 130    interrupted with Ctrl-C (143: ended with SIGTERM); nothing half-written is left
 =====  ===========================================================================
 
@@ -43,6 +43,7 @@ import functools
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -73,6 +74,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code (never returns)."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     signals.install()
+    warnings.formatwarning = _warning
     try:
         build(words)(args=words, prog_name="whorl")
     except KeyboardInterrupt:
@@ -167,6 +169,15 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return "out of memory. Filter in windows with --tile auto, or on fewer pictures at once.", 1
     return f"{type(error).__name__}: {error} (set WHORL_TRACEBACK=1 to see where)", 1
+
+
+def _warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """A warning as people read it; those of other libraries keep their place in the code."""
+    return (
+        f"whorl: {message}\n" if category is UserWarning else f"{category.__name__}: {message} ({filename}:{lineno})\n"
+    )
 
 
 def _complain(line: str, code: int) -> int:

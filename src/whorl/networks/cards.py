@@ -3,6 +3,7 @@
 A card holds the parameters of several training runs (seeds). Networks are loaded from the package itself, offline.
 """
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 from importlib import resources
@@ -20,7 +21,8 @@ from whorl.training.checkpoint import versions
 __all__ = ["FORMAT", "VERSION", "ModelCard", "Run", "available", "load", "load_card"]
 
 FORMAT = "whorl model card"
-VERSION = 1
+VERSION = 2
+FIRST = 1  # the version that had no hash yet
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class ModelCard:
         """Write the card atomically; a file that is no model card is never replaced."""
         if Path(path).exists():
             load_card(Path(path))
-        write_bytes(Path(path), (strict_json(self.as_dict(), indent=1) + "\n").encode())
+        contents = self.as_dict()
+        write_bytes(Path(path), (strict_json({**contents, "sha256": _hash(contents)}, indent=1) + "\n").encode())
 
 
 def available() -> tuple[str, ...]:
@@ -111,8 +114,11 @@ def load_card(source: str | Path) -> ModelCard:
             raise KeyError
     except (ValueError, KeyError, TypeError):
         raise FileError(f"{source}: not a whorl model card.") from None
-    if found.get("version") != VERSION:
+    if found.get("version") not in (FIRST, VERSION):
         raise FileError(f"{source}: model card version {found.get('version')}, this whorl reads version {VERSION}.")
+    written = found.pop("sha256", None)
+    if found["version"] != FIRST and written != _hash(found):
+        raise FileError(f"{source}: damaged model card (its contents are not those that were written).")
     try:
         card = ModelCard(
             name=found["name"],
@@ -130,6 +136,11 @@ def load_card(source: str | Path) -> ModelCard:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(f"{source}: damaged model card ({error}).") from None
     return card
+
+
+def _hash(contents: dict[str, Any]) -> str:
+    """The SHA-256 of a card's contents: a bit that flips on the disk is noticed."""
+    return hashlib.sha256(strict_json(contents, sort_keys=True).encode()).hexdigest()
 
 
 def load(name: str | Path, seed: int | None = None) -> DiffusionNetwork:

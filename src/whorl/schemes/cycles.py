@@ -19,6 +19,10 @@ photographs, at t = 50 and t = 500 (``python -m benchmarks schedules``).
 """
 
 
+MOST_STEPS = 5_000
+"""No filter needs more of these long steps: they reach a time of 100,000, a Gaussian of 450 pixels."""
+
+
 class Cycles(NamedTuple):
     """The lengths of the cycles and the step ``tau`` of an explicit scheme they are built on."""
 
@@ -39,6 +43,7 @@ def growing_cycles(time: float, limit: float, growth: float = GROWTH) -> Cycles:
     """
     lengths: list[int] = []
     length, left = 1.0, time / limit
+    _check(_fewest(left), time)  # even a single cycle needs so many
     while left > 1e-12 * time / limit:
         lengths.append(min(round(length), _fewest(left)))
         left -= lengths[-1] * (lengths[-1] + 1) / 3
@@ -54,6 +59,7 @@ def equal_cycles(time: float, limit: float, count: int) -> Cycles:
     """
     if count < 1:
         raise ValueError(f"cycles must be at least 1, got {count}.")
+    _check(count * _fewest(time / (count * limit)), time)
     return _fitted([_fewest(time / (count * limit))] * count, time)
 
 
@@ -62,6 +68,15 @@ def _fewest(limits: float) -> int:
     return max(1, math.ceil(math.sqrt(3 * limits + 0.25) - 0.5 - 1e-12))
 
 
+def _check(steps: int, time: float) -> None:
+    if steps > MOST_STEPS:
+        raise ValueError(
+            f"time = {time:g} needs {steps:,} steps of a fast scheme; more than {MOST_STEPS:,} are refused. Ask for "
+            "less time, or shrink the image first."
+        )
+
+
 def _fitted(lengths: list[int], time: float) -> Cycles:
+    _check(sum(lengths), time)
     total = sum(n * (n + 1) / 3 for n in lengths)
     return Cycles(tuple(lengths), time / total if lengths else 0.0)

@@ -5,6 +5,7 @@ with configuration, history and versions. It is written beside its name, flushed
 at any moment leaves the previous checkpoint. Nothing in it is ever executed.
 """
 
+import hashlib
 import json
 import platform
 from collections.abc import Mapping
@@ -22,7 +23,8 @@ from whorl.foundations.atomic import write_bytes
 __all__ = ["FORMAT", "VERSION", "Checkpoint", "read_checkpoint", "versions", "write_checkpoint"]
 
 FORMAT = "whorl checkpoint"
-VERSION = 1
+VERSION = 2
+FIRST = "1"  # the version that had no hash yet
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,9 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
             )
     if path.exists():
         _header(path)
-    header = {
-        "format": FORMAT,
-        "version": str(VERSION),
-        "meta": json.dumps({**checkpoint.meta, "versions": versions()}),
-    }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
+    meta = json.dumps({**checkpoint.meta, "versions": versions()})
+    header = {"format": FORMAT, "version": str(VERSION), "meta": meta, "sha256": _hash(tensors, meta)}
     write_bytes(path, save(tensors, metadata=header))
 
 
@@ -69,6 +68,8 @@ def read_checkpoint(path: Path, like: Mapping[str, Tensor] | None = None) -> Che
     header = _header(path)
     try:
         tensors = load(path.read_bytes())
+        if header["version"] != FIRST and _hash(tensors, header["meta"]) != header["sha256"]:
+            raise ValueError("its contents are not those that were written")
         meta = json.loads(header["meta"])
     except (SafetensorError, KeyError, ValueError) as error:
         raise FileError(f"{path}: damaged checkpoint ({error}). Delete it, or resume from another one.") from None
@@ -83,6 +84,15 @@ def read_checkpoint(path: Path, like: Mapping[str, Tensor] | None = None) -> Che
             shown = ", ".join(f"{n}: {found.get(n)} for {expected.get(n)}" for n in differing[:3])
             raise FileError(f"{path}: belongs to another network or optimiser ({shown}). Train under another name.")
     return Checkpoint(tensors, meta)
+
+
+def _hash(tensors: Mapping[str, Tensor], meta: str) -> str:
+    """The SHA-256 of everything a checkpoint says: a bit that flips on the disk is noticed."""
+    found = hashlib.sha256(meta.encode())
+    for name, tensor in sorted(tensors.items()):
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        found.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()
 
 
 def _header(path: Path) -> dict[str, str]:
@@ -100,7 +110,7 @@ def _header(path: Path) -> dict[str, str]:
         ) from None
     if header.get("format") != FORMAT:
         raise FileError(f"{path}: not a whorl checkpoint. It is left untouched; choose another name.")
-    if header.get("version") != str(VERSION):
+    if header.get("version") not in (FIRST, str(VERSION)):
         raise FileError(
             f"{path}: checkpoint version {header.get('version')}, this whorl reads version {VERSION}. "
             "Use the whorl that wrote it, or choose another name."

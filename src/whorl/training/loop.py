@@ -2,7 +2,9 @@
 
 import math
 import time
+import warnings
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from torch import Tensor, nn
 from whorl.errors import FileError, StabilityError
 from whorl.training.adam import AdamMethod
 from whorl.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from whorl.training.claim import claimed
 from whorl.training.config import TrainingConfig
 from whorl.training.distributed import Team
 from whorl.training.gauss_newton import GaussNewtonMethod
@@ -64,10 +67,32 @@ def train(
 
     Raises
     ------
+    FileError
+        When another process is training into the same checkpoint.
     StabilityError
         When the loss or a parameter is no longer finite. The network (and the checkpoint) then hold the state before
         the epoch in which this happened.
     """
+    with ExitStack() as held:
+        if checkpoint is not None and (team is None or team.leads):
+            held.enter_context(claimed(checkpoint))
+        history = _train(network, pairs, config, checkpoint, identity, team, capture, seconds, progress)
+    if history.stopped and (team is None or team.leads):
+        _judge(history, pairs, config)
+    return history
+
+
+def _train(
+    network: nn.Module,
+    pairs: Pairs,
+    config: TrainingConfig,
+    checkpoint: Path | None,
+    identity: Mapping[str, Any] | None,
+    team: Team | None,
+    capture: bool,
+    seconds: float,
+    progress: Reporter | None,
+) -> History:
     began = time.monotonic()
     team, progress = team or Team(), progress or Silent()
     for p in trainable(network).values():
@@ -109,6 +134,21 @@ def train(
     finally:
         progress.close()
     return history
+
+
+def _judge(history: History, pairs: Pairs, config: TrainingConfig) -> None:
+    """Warn of a training that was in vain."""
+    noisy, clean = pairs.batch(torch.arange(min(len(pairs), 16)), 0)
+    errors = (noisy - clean).double().square().flatten(1).mean(1)
+    untouched = float((-10 * torch.log10(errors / config.peak**2)).mean())
+    first, last = history.epochs[0].psnr, history.last.psnr
+    if last < first:
+        what = f"worse than it began: {last:.2f} dB in the last epoch, {first:.2f} dB in the first"
+    elif last < untouched:
+        what = f"at {last:.2f} dB, worse than the noisy pictures themselves at {untouched:.2f} dB"
+    else:
+        return
+    warnings.warn(f"the training ended {what}. Lower the rate, or start from other values.", stacklevel=3)
 
 
 def _method(network: nn.Module, pairs: Pairs, config: TrainingConfig, team: Team, capture: bool) -> Method:

@@ -1,0 +1,42 @@
+"""Thousands of damaged files: each is filtered, or refused in one line with exit code 2, in little memory and time."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from files.mutants import mutants
+from peak import GIGABYTE, SRC
+
+PROGRAM = Path(__file__).with_name("fuzzed.py")
+
+
+def check(folder: Path, count: int, seed: int) -> None:
+    (folder / "out").mkdir()
+    env = {**os.environ, "PYTHONPATH": str(SRC), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-W", "ignore", str(PROGRAM), str(folder / "out")]
+    names = "".join(f"{path}\n" for path in mutants(folder, count, seed))
+    done = subprocess.run(command, input=names, capture_output=True, text=True, env=env, check=False)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == count, done.stderr[-2000:]
+    for row in rows:
+        assert row["code"] in (0, 2), row
+        assert row["peak"] < GIGABYTE, row
+        assert row["seconds"] < 5, row
+        assert len(row["left"]) == (row["code"] == 0), row  # the output, or nothing at all
+        if row["code"] == 2:
+            assert row["file"] in row["said"], row
+    refused = sum(row["code"] == 2 for row in rows)
+    assert 0.2 * count < refused < 0.95 * count  # damage that matters, and damage that does not
+
+
+def test_some_damaged_files(tmp_path):
+    check(tmp_path, 155, seed=1)
+
+
+@pytest.mark.slow
+def test_thousands_of_damaged_files(tmp_path):
+    check(tmp_path, 5270, seed=0)
