@@ -112,7 +112,12 @@ BAD = {
     "tau": (dict(tau=0.7), "insist=True"),
     "zero tau": (dict(tau=0.0), "tau"),
     "spacing": (dict(spacing=(1.0, -2.0)), "spacing"),
-    "spacing length": (dict(spacing=(1.0, 1.0, 1.0)), r"\(h_y, h_x\)"),
+    "spacing of a volume": (dict(spacing=(1.0, 1.0, 1.0)), r"expected a volume \(n, c, z, y, x\)"),
+    "spacing length": (dict(spacing=(1.0, 1.0, 1.0, 1.0)), r"\(h_z, h_y, h_x\)"),
+    "spacing of an image": (dict(image=np.zeros((5, 6, 7)), spacing=(1.0, 1.0)), r"expected an image \(n, c, y, x\)"),
+    "channels first": (dict(image=np.zeros((3, 6, 7))), "may be colour or a thin volume"),
+    "five axes": (dict(image=np.zeros((5, 5, 5, 5, 5))), "2 or 3 non-empty axes"),
+    "too wide a Gaussian": (dict(model="eed", sigma=1e9), "Lower sigma"),
     "overflow": (dict(image=np.full((3, 3), 1e30, np.float32)), "Rescale"),
     "endless": (dict(diffusivity="tv", contrast=1e-9), "steps"),
     "several contrasts": (dict(contrast=[1.0, 2.0]), "one number"),
@@ -124,6 +129,55 @@ def test_bad_input_gets_a_clear_error(arguments, message):
     whole = dict(image=GREY, model="perona-malik", contrast=5.0, time=1.0) | arguments
     with pytest.raises(ValueError, match=message):
         whorl.diffuse(whole.pop("image"), whole.pop("model"), **whole)
+
+
+@pytest.mark.parametrize("five", [np.float32(5), np.int64(5), np.array(5.0), torch.tensor(5.0)], ids=repr)
+def test_numbers_of_other_libraries_are_numbers(five):
+    expected = whorl.diffuse(GREY, "perona-malik", contrast=5.0, time=1.0, spacing=5.0)
+    assert np.array_equal(whorl.diffuse(GREY, "perona-malik", contrast=five, time=1.0, spacing=five), expected)
+    assert np.array_equal(whorl.diffuse(GREY, "perona-malik", contrast=five, time=1.0, spacing=(five, 5)), expected)
+
+
+@pytest.mark.parametrize("extra", [dict(diffusivity="tv"), dict(spacing=(1.0, 2.0)), dict(gamma=0.0), dict(alpha=0.1)])
+def test_what_a_built_model_cannot_take_is_refused(extra):
+    model = whorl.models.build("perona-malik", contrast=5.0)
+    with pytest.raises(ValueError, match=f"built already. Give {next(iter(extra))} to"):
+        whorl.diffuse(GREY, model, time=1.0, **extra)
+
+
+def test_a_built_model_stays_where_it_is():
+    """A copy goes to the other device, here one without memory; the caller's model is not touched."""
+    model = whorl.models.build("multiscale-isotropic", contrast=5.0, scales=2)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    with pytest.raises(Exception, match=r"meta|aten"):
+        whorl.diffuse(GREY, model, time=1.0, device="meta", engine="reference")
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert {value.device.type for value in model.state_dict().values()} == {"cpu"}
+
+
+@pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
+def test_every_axis_but_that_of_the_channels_is_space(kind):
+    """A volume of equal slices is filtered like the slice, with channels at any place, in any type."""
+    slices = np.random.default_rng(5).integers(0, 200, (6, 7, 2)).astype(np.uint8)
+    plain = whorl.diffuse(slices, "gerig", contrast=20.0, time=2.0, channel_axis=-1, engine="reference")
+    volume = np.broadcast_to(slices, (5, 6, 7, 2)).copy()
+    for axis in (-1, 0, 2):
+        moved = np.ascontiguousarray(np.moveaxis(volume, -1, axis))
+        found = whorl.diffuse(kind(moved), "gerig", contrast=20.0, time=2.0, channel_axis=axis, engine="reference")
+        assert type(found) is type(kind(moved))
+        assert np.array_equal(np.moveaxis(np.asarray(found), axis, -1), np.broadcast_to(plain, volume.shape))
+    grey = np.ascontiguousarray(volume[..., 0])
+    found = whorl.diffuse(kind(grey), "gerig", contrast=20.0, time=2.0, engine="reference")
+    assert np.array_equal(np.asarray(found)[2], whorl.diffuse(slices[..., 0], "gerig", contrast=20.0, time=2.0))
+
+
+def test_a_thin_volume_is_one_by_its_spacing():
+    thin = np.random.default_rng(5).normal(size=(6, 7, 3))
+    assert whorl.diffuse(thin, "perona-malik", contrast=1.0, time=0.5, spacing=(1.0, 1.0, 1.0)).shape == thin.shape
+    model = whorl.models.build("perona-malik", contrast=1.0, spacing=(1.0, 1.0, 1.0))
+    assert whorl.diffuse(thin, model, time=0.5).shape == thin.shape
+    with pytest.raises(ShapeError, match="may be colour or a thin volume"):
+        whorl.diffuse(thin, whorl.models.build("perona-malik", contrast=1.0), time=0.5)
 
 
 def test_modules_take_floats_only():

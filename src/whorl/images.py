@@ -1,5 +1,6 @@
 """One function for people: an array in, the same kind of array out."""
 
+import copy
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ from torch import Tensor
 from whorl import models
 from whorl.diffusivities import Diffusivity
 from whorl.errors import ShapeError
+from whorl.foundations import validation
 from whorl.foundations.samples import rounded, working_dtype
 from whorl.foundations.types import SpacingLike
 from whorl.schemes import Progress
@@ -17,6 +19,9 @@ from whorl.schemes import Progress
 __all__ = ["diffuse", "from_tensor", "to_tensor"]
 
 Array = TypeVar("Array", bound=Any)
+
+FEW = 4
+"""A first or last axis of so many entries or fewer may hold channels."""
 
 
 def diffuse(
@@ -26,10 +31,10 @@ def diffuse(
     contrast: float | Sequence[float] | None = None,
     time: float,
     alpha: float | None = None,
-    gamma: float = 0.0,
+    gamma: float | None = None,
     channel_axis: int | None = None,
-    diffusivity: str | Diffusivity = "exponential",
-    spacing: SpacingLike = 1.0,
+    diffusivity: str | Diffusivity | None = None,
+    spacing: SpacingLike | None = None,
     tau: float | None = None,
     insist: bool = False,
     scheme: str = "explicit",
@@ -39,23 +44,25 @@ def diffuse(
     progress: Progress | None = None,
     **options: Any,
 ) -> Array:
-    r"""Filter an image by diffusion; a picture turned by any angle comes out as the same result, turned.
+    r"""Filter an image or a volume by diffusion; turned by any angle, it comes out as the same result, turned.
 
     Parameters
     ----------
     image : numpy.ndarray or torch.Tensor
-        ``H x W``, or with one more axis of channels, named by ``channel_axis``. Integers are filtered in float and
-        rounded half to even within the range of their type; type, shape and dtype of the result are those of the image.
+        Every axis but ``channel_axis`` is space: two axes ``(y, x)`` are an image, three ``(z, y, x)`` a volume.
+        Integers are filtered in float and rounded half to even within the range of their type; type, shape and dtype of
+        the result are those of the image. Three axes of which the first or the last has at most four entries look like
+        colour: name the ``channel_axis``, or give a ``spacing`` of three numbers for a volume.
     model : str or Model
-        A name of ``whorl.models.names()``, or a model made by ``whorl.models.build``.
+        A name of ``whorl.models.names()``, or a model made by ``whorl.models.build``, which is left as it is.
     contrast : float
         The contrast :math:`\lambda` in the image's own units: stronger edges are kept, weaker ones smoothed.
     time : float
         Diffusion time; for smooth regions it acts like a Gaussian of variance ``2 * time``.
     channel_axis : int, optional
-        The axis of the channels; None for a grey image.
+        The axis of the channels; None for a grey image or volume.
     alpha, gamma, diffusivity, spacing, **options
-        See ``whorl.models.build``.
+        See ``whorl.models.build``; not for a model that is built already.
     tau, insist
         Largest time step, and whether to take one beyond the stability limit.
     scheme, cycles
@@ -73,33 +80,49 @@ def diffuse(
     >>> noisy = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
     >>> whorl.diffuse(noisy, "weickert-brox", contrast=12.0, time=2.0, channel_axis=-1).dtype
     dtype('uint8')
+    >>> volume = np.random.default_rng(0).normal(size=(8, 12, 12))
+    >>> whorl.diffuse(volume, "perona-malik", contrast=1.0, time=1.0, spacing=(2.0, 1.0, 1.0)).shape
+    (8, 12, 12)
     """
-    if isinstance(model, str):
+    settings = {"contrast": contrast, "alpha": alpha, "gamma": gamma, "diffusivity": diffusivity, "spacing": spacing}
+    given = {name: value for name, value in settings.items() if value is not None} | options
+    u = to_tensor(image, channel_axis)
+    if isinstance(model, models.Model):
+        if given:
+            raise ValueError(f"diffuse: the model is built already. Give {', '.join(given)} to models.build.")
+        sized = model.operator.dimension is not None
+    else:
         if contrast is None:
             raise ValueError(
                 "diffuse: contrast is missing. Give it in the image's own units, for example contrast=12.0 "
                 "for edges of 12 grey values."
             )
-        model = models.build(
-            model, contrast=contrast, alpha=alpha, gamma=gamma, diffusivity=diffusivity, spacing=spacing, **options
+        model = models.build(model, **given)
+        sized = spacing is not None and not validation.single(spacing)
+    if channel_axis is None and u.dim() == 5 and not sized and min(image.shape[0], image.shape[-1]) <= FEW:
+        raise ShapeError(
+            f"diffuse: shape {tuple(image.shape)} may be colour or a thin volume. For colour name the channel_axis, "
+            "usually -1; for a volume give the size of its voxels, spacing=(h_z, h_y, h_x)."
         )
-    elif contrast is not None or alpha is not None or gamma or options:
-        raise ValueError(
-            "diffuse: the model is built already. Give contrast, alpha, gamma and the like to models.build."
-        )
-    u = to_tensor(image, channel_axis)
     target = u.device if device is None else torch.device(device)
     with torch.no_grad():
-        result = model.to(target)(
+        result = _on(model, target)(
             u.to(target), time, tau=tau, insist=insist, progress=progress, scheme=scheme, cycles=cycles, engine=engine
         )
     return from_tensor(result, image, channel_axis)
 
 
-def to_tensor(image: Any, channel_axis: int | None = None) -> Tensor:
-    """The image as a float tensor ``(1, c, y, x)``: float64 stays, int32 and wider become float64, the rest float32.
+def _on(model: models.Model, target: torch.device) -> models.Model:
+    """The model on that device; a copy where it lies elsewhere, since the caller's model stays where it is."""
+    tensors = (*model.parameters(), *model.buffers())
+    return model if all(t.device == target for t in tensors) else copy.deepcopy(model).to(target)
 
-    Where nothing has to be converted, the tensor looks at the memory of the image.
+
+def to_tensor(image: Any, channel_axis: int | None = None) -> Tensor:
+    """The image as a float tensor ``(1, c, y, x)``, a volume as ``(1, c, z, y, x)``.
+
+    float64 stays, int32 and wider become float64, the rest float32. Where nothing has to be converted, the tensor looks
+    at the memory of the image.
 
     >>> to_tensor(np.zeros((4, 5), np.uint16)).dtype
     torch.float32
@@ -109,16 +132,12 @@ def to_tensor(image: Any, channel_axis: int | None = None) -> Tensor:
             f"diffuse: expected a NumPy array or a torch tensor, got {type(image).__name__}. "
             "Convert with numpy.asarray."
         )
-    expected = 2 if channel_axis is None else 3
-    if image.ndim != expected or 0 in image.shape:
-        remedy = (
-            "For colour give channel_axis, usually -1."
-            if channel_axis is None
-            else "For a grey image leave channel_axis out."
-        )
-        raise ShapeError(f"diffuse: expected {expected} non-empty axes, got shape {tuple(image.shape)}. {remedy}")
-    if channel_axis is not None and not -3 <= channel_axis < 3:
-        raise ShapeError(f"diffuse: channel_axis must lie in -3..2, got {channel_axis}.")
+    axes = image.ndim - (channel_axis is not None)
+    if axes not in validation.DIMENSIONS or 0 in image.shape:
+        remedy = "" if channel_axis is None else " beside the channels. For a grey image leave channel_axis out"
+        raise ShapeError(f"diffuse: expected 2 or 3 non-empty axes of space, got shape {tuple(image.shape)}{remedy}.")
+    if channel_axis is not None and not -image.ndim <= channel_axis < image.ndim:
+        raise ShapeError(f"diffuse: channel_axis must lie in {-image.ndim}..{image.ndim - 1}, got {channel_axis}.")
     tensor, dtype = _source(image)
     tensor = tensor[None] if channel_axis is None else tensor.movedim(channel_axis, 0)
     if tensor.device.type != "cpu" or (tensor.dtype == dtype and tensor.is_contiguous()):

@@ -33,6 +33,8 @@ __all__ = ["Model"]
 class Model(nn.Module):
     r"""The flow :math:`\partial_t u = -K^* \Phi(K u)` of an operator and an activation, on images ``(n, c, y, x)``.
 
+    On volumes ``(n, c, z, y, x)``, too, unless the operator's spacing says otherwise.
+
     ``model.energy(u)``, ``model.rhs(u)``, ``model.step(u, tau)`` and ``model(u, time=8.0)`` are the columns of the
     paper's table. The dtype and the device of ``u`` are kept; ``u`` itself is never changed.
 
@@ -86,17 +88,20 @@ class Model(nn.Module):
         r"""The right hand side :math:`-K^* \Phi(K u)` (minus the gradient of the data term) of the flow."""
         return self._rhs(self._checked(u))
 
-    def step_limit(self) -> float:
-        r"""The L2 limit :math:`2 / (\|K\|^2 g_{\max} + w)` of explicit steps; refused above, unless insisted."""
-        return l2_limit(self.operator, self.activation, self._weight())
+    def step_limit(self, dimension: int | None = None) -> float:
+        r"""The L2 limit :math:`2 / (\|K\|^2 g_{\max} + w)` of explicit steps; refused above, unless insisted.
 
-    def max_min_limit(self) -> float | None:
+        ``dimension`` is 2 (the default) or 3, for a model that serves images and volumes.
+        """
+        return l2_limit(self.operator, self.activation, self._weight(), dimension)
+
+    def max_min_limit(self, dimension: int | None = None) -> float | None:
         """The limit below which the range of grey values never grows, or None where no such limit is known."""
-        return max_min_limit(self.operator, self.activation, self._weight())
+        return max_min_limit(self.operator, self.activation, self._weight(), dimension)
 
-    def automatic_step(self) -> float:
+    def automatic_step(self, dimension: int | None = None) -> float:
         """The largest step taken when none is given."""
-        return automatic_step(self.operator, self.activation, self._weight())
+        return automatic_step(self.operator, self.activation, self._weight(), dimension)
 
     def step(
         self,
@@ -112,9 +117,10 @@ class Model(nn.Module):
         ``out`` receives the result: a contiguous tensor like ``u`` that shares no memory with it. Two that change
         places spare a loop of steps the fresh memory, which costs time where images are large. Not while learning.
         """
-        tau = self.automatic_step() if tau is None else validation.number(tau, "tau", self.name, 0.0)
-        check_step(tau, self.step_limit(), self.name, insist=insist)
         u = self._checked(u)
+        space = u.dim() - 2
+        tau = self.automatic_step(space) if tau is None else validation.number(tau, "tau", self.name, 0.0)
+        check_step(tau, self.step_limit(space), self.name, insist=insist)
         if out is None:
             return self._step(u, tau, engine)
         if self._learns(u):
@@ -140,9 +146,12 @@ class Model(nn.Module):
         ``engine`` is one of ``whorl.engines.ENGINES``: compiled where possible, or the plain ``"reference"``.
         """
         time = validation.number(time, "time", self.name, 0.0)
-        largest = self.automatic_step() if tau is None else validation.number(tau, "tau", self.name, 0.0, open_low=True)
-        check_step(min(largest, time), self.step_limit(), self.name, insist=insist)
-        u = validation.squarable(self._checked(u).contiguous(), self.operator.squared_norm_bound(), self.name)
+        u = self._checked(u)
+        space = u.dim() - 2
+        tau = None if tau is None else validation.number(tau, "tau", self.name, 0.0, open_low=True)
+        largest = self.automatic_step(space) if tau is None else tau
+        check_step(min(largest, time), self.step_limit(space), self.name, insist=insist)
+        u = validation.squarable(u.contiguous(), self.operator.squared_norm_bound(space), self.name)
         if scheme not in SCHEMES:
             raise ValueError(f"{self.name}: scheme {scheme!r} is unknown. Known: {', '.join(SCHEMES)}.")
         if scheme != "explicit":
@@ -217,7 +226,8 @@ class Model(nn.Module):
         engine: str,
         progress: Progress | None,
     ) -> Image:
-        limit = self.step_limit() if tau is None else min(tau, self.step_limit())
+        limit = self.step_limit(u.dim() - 2)
+        limit = limit if tau is None else min(tau, limit)
         plan = growing_cycles(time, limit) if cycles is None else equal_cycles(time, limit, cycles)
         done, total = 0, sum(plan.lengths)
         u = u.clone()
@@ -263,7 +273,7 @@ class Model(nn.Module):
         return 0.0 if self.fidelity is None else self.fidelity.weight
 
     def _checked(self, u: Image) -> Image:
-        u = validation.image(u, self.name)
+        u = validation.image(u, self.name, self.operator.dimension)
         own = next((t.device for t in (*self.parameters(), *self.buffers())), u.device)
         if own != u.device:
             raise ValueError(
