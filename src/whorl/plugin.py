@@ -37,6 +37,7 @@ def filter_layer(
     """
     from whorl import large, models
     from whorl.large.contrast import typical_contrast
+    from whorl.large.windows import samples
 
     data, rgb = layer.data, bool(layer.rgb)
     stack: Any = __import__("dask.array").array if type(data).__module__.startswith("dask") else np
@@ -45,7 +46,9 @@ def filter_layer(
     if not contrast:
         first = np.asarray(planes[0][..., :3] if rgb else planes[0][..., None]).transpose(2, 0, 1).astype(np.float64)
         probe = models.build(model, contrast=1.0)
-        contrast = typical_contrast(probe, lambda w: first[w.inside(large.Window(0, 0, 0, 0))], *first.shape[1:])
+        contrast = typical_contrast(
+            probe, [first[w.inside(large.Window(0, 0, 0, 0))] for w in samples(*first.shape[1:])]
+        )
     built = models.build(model, contrast=contrast)
     if rgb:
         done = [(large.map(p[..., :3], built, time=time, channel_axis=-1), p[..., 3:]) for p in planes]

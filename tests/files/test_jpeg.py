@@ -26,7 +26,7 @@ def test_metadata_survives_and_nothing_is_turned(tmp_path):
     made.save(tmp_path / "a.jpg", icc_profile=profile(), dpi=(300, 150), exif=b"Exif\0\0" + exif(6))
     read = files.read(tmp_path / "a.jpg")
     assert read.samples.shape == (20, 30, 3)
-    assert read.metadata == Metadata((300.0, 150.0), 6, icc=profile(), exif=exif(6))
+    assert read.metadata == Metadata((300.0, 150.0), (1 / 150, 1 / 300), 6, icc=profile(), exif=exif(6))
     for name in ("b.jpg", "b.png", "b.tif"):
         files.write(tmp_path / name, read)
         again = files.read(tmp_path / name)

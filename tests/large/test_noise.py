@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from whorl.large.noise import noise_level
+from whorl.large.windows import samples
 
 
 def estimate(image: np.ndarray) -> float:
     planes = image[None] if image.ndim == 2 else image
-    return noise_level(lambda w: planes[:, w.top : w.bottom, w.left : w.right], *planes.shape[1:])
+    return noise_level([planes])
 
 
 @pytest.mark.parametrize("deviation", [3.0, 20.0, 60.0])
@@ -28,13 +29,9 @@ def test_scale_offset_and_channels():
 
 
 def test_large_images_are_sampled():
-    seen = []
-
-    def read(window):
-        seen.append(window)
-        return np.random.default_rng(window.top).normal(0, 9, (1, window.height, window.width))
-
-    assert noise_level(read, 20000, 30000) == pytest.approx(9, rel=0.02)
+    seen = list(samples(20000, 30000))
+    blocks = [np.random.default_rng(window.top).normal(0, 9, (1, window.height, window.width)) for window in seen]
+    assert noise_level(blocks) == pytest.approx(9, rel=0.02)
     assert sum(window.height * window.width for window in seen) == 16 * 256**2
 
 

@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +63,10 @@ class Batch:
         """Filter one picture (only look at it without ``advance``) and describe what was done."""
         chosen: list[dict[str, Any]] = []
 
-        def choose(page: Page) -> Sequence[Stage]:
-            stages, numbers = self.treatment.stages(page)
-            chosen.append(numbers)
-            return stages
+        def choose(pages: Sequence[Page]) -> Iterator[Sequence[Stage]]:
+            for stages, numbers in self.treatment.chosen(pages):
+                chosen.append(numbers)
+                yield stages
 
         record: dict[str, Any] = {"input": str(source), "output": str(target)}
         start = time.perf_counter()
@@ -89,15 +89,8 @@ class Batch:
         if "error" in record:
             print(f"whorl {self.verb}: {record['error']}", file=sys.stderr)
         elif not self.quiet:
-            page, more = record["pages"][0], len(record["pages"]) - 1
-            size = f"{page['width']} x {page['height']} {page['colour']} {page['dtype']}"
-            what = ", ".join(f"{key} {_short(page[key])}" for key in page if key not in LAYOUT)
-            pages = f" and {more} more page{'s' if more > 1 else ''}" if more else ""
-            took = "" if dry_run else f", {record['seconds']:.1f} s"
-            typer.echo(f"{record['input']} -> {record['output']}: {size}{pages}, {what}{took}")
-
-
-LAYOUT = ("width", "height", "channels", "colour", "dtype")
+            took = "" if dry_run else f", {_duration(record['seconds'])}"
+            typer.echo(f"{record['input']} -> {record['output']}: {summary(record['pages'])}{took}")
 
 
 def as_tile(text: str) -> int | None:
@@ -134,7 +127,37 @@ def _described(job: Job, number: int, chosen: dict[str, Any]) -> dict[str, Any]:
     return record | {"windows": plan.count, "passes": len(plan.passes), "halo": plan.halo}
 
 
-def _short(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def summary(pages: Sequence[dict[str, Any]]) -> str:
+    """What was done to the pages of a file, in words: size, model or network, settings, windows.
+
+    >>> page = {"width": 640, "height": 480, "colour": "rgb", "dtype": "uint8", "windows": 1, "model": "gerig"}
+    >>> summary([page | {"contrast": 8.25, "contrast_measured": True, "time": 5.0, "spacing": [1.0, 1.0], "steps": 21}])
+    '640 x 480 rgb uint8, gerig, contrast 8.25 (measured), time 5 in 21 steps'
+    """
+    page = pages[0]
+    words = [f"{page['width']} x {page['height']} {page['colour']} {page['dtype']}"]
+    if len(pages) > 1:
+        words[0] += f", {len(pages)} pages"
+    words.append(str(page.get("model") or page.get("network")))
+    for name in ("contrast", "noise"):
+        if name in page:
+            words.append(f"{name} {_range(pages, name)}{' (measured)' if page[f'{name}_measured'] else ''}")
+    if "time" in page:
+        words.append(f"time {page['time']:.4g} in {page['steps']} steps")
+    if page.get("spacing", [1.0, 1.0]) != [1.0, 1.0]:
+        words.append("pixels {:.4g} high and {:.4g} wide".format(*page["spacing"]))
+    if page["windows"] > 1:
+        words.append(f"in {page['windows']} windows")
+    copied = sum(bool(other.get("copied")) for other in pages)
+    if copied:
+        words.append("no noise was found: copied" if copied == len(pages) else f"{copied} without noise copied")
+    return ", ".join(words)
+
+
+def _range(pages: Sequence[dict[str, Any]], name: str) -> str:
+    low, high = (f"{end(page[name] for page in pages):.4g}" for end in (min, max))
+    return low if low == high else f"{low} to {high}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds // 60)} min {int(seconds % 60)} s"

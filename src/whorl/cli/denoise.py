@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from whorl.cli.options import AsJson, DeviceName, DryRun, Force, PagesMode, Paths, Quiet, Threads, Tile
+from whorl.cli.options import AsJson, DeviceName, DryRun, Force, PagesMode, Paths, PerPage, Quiet, Threads, Tile
 
 EXAMPLES = (
     "whorl denoise noisy.png clean.png",
@@ -28,6 +28,7 @@ def command(
     ] = None,
     tile: Tile = "auto",
     pages: PagesMode = "separate",
+    per_page: PerPage = False,
     device: DeviceName = "cpu",
     threads: Threads = None,
     force: Force = False,
@@ -48,6 +49,6 @@ def command(
     from whorl.cli.machine import prepare
     from whorl.cli.treatments import Denoising
 
-    treatment = Denoising(network, noise, prepare(device, threads))
+    treatment = Denoising(network, noise, prepare(device, threads), per_page=per_page)
     batch = Batch("denoise", treatment, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
     batch.run([Path(path) for path in paths], dry_run=dry_run)

@@ -16,8 +16,10 @@ from whorl.cli.options import (
     ModelName,
     PagesMode,
     Paths,
+    PerPage,
     Quiet,
     SchemeName,
+    SpacingText,
     Threads,
     Tile,
     Time,
@@ -50,8 +52,10 @@ def command(
         ),
     ] = "exponential",
     scheme: SchemeName = "explicit",
+    spacing: SpacingText = "auto",
     tile: Tile = "auto",
     pages: PagesMode = "separate",
+    per_page: PerPage = False,
     device: DeviceName = "cpu",
     threads: Threads = None,
     force: Force = False,
@@ -61,17 +65,21 @@ def command(
 ) -> None:
     """Smooth pictures with a diffusion model: edges above the contrast stay, the rest is smoothed.
 
-    Reads and writes PNG, JPEG, TIFF, BigTIFF and zarr. Type, alpha, resolution, orientation and colour profile are
-    kept. Colours are filtered jointly, except by single-channel models (perona-malik, you-kaveh, lysaker, eed,
-    weickert-integration), which take one channel after the other.
+    Reads and writes PNG, JPEG, TIFF, BigTIFF and zarr, and reads WebP and BMP. Type, alpha, resolution, orientation
+    and colour profile are kept. Colours are filtered jointly, except by single-channel models (perona-malik, you-kaveh,
+    lysaker, eed, weickert-integration), which take one channel after the other.
 
-    Without --contrast the median response of the model on the picture is taken, and reported.
+    Without --contrast the median response of the model on the picture is taken, one for all pages of a file, and
+    reported. Where the file says that its pixels are not square, distances along both axes are measured alike: time is
+    in units of the shorter side of a pixel.
     """
     from whorl.cli.batch import Batch, as_tile
     from whorl.cli.machine import prepare
-    from whorl.cli.treatments import Diffusion
+    from whorl.cli.treatments import Diffusion, as_spacing
 
     options = {"alpha": alpha, "gamma": gamma, "sigma": sigma, "diffusivity": diffusivity}
-    treatment = Diffusion(model, time, scheme, contrast, options, prepare(device, threads))
+    treatment = Diffusion(
+        model, time, scheme, contrast, options, prepare(device, threads), spacing=as_spacing(spacing), per_page=per_page
+    )
     batch = Batch("filter", treatment, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
     batch.run([Path(path) for path in paths], dry_run=dry_run)

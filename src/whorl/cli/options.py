@@ -17,9 +17,11 @@ __all__ = [
     "ModelName",
     "PagesMode",
     "Paths",
+    "PerPage",
     "Quiet",
     "SchemeName",
     "Seed",
+    "SpacingText",
     "Threads",
     "Tile",
     "Time",
@@ -28,6 +30,18 @@ __all__ = [
 Paths = Annotated[
     list[str],
     typer.Argument(metavar="IN... OUT", show_default=False, help="Pictures or folders to read; last, where to write."),
+]
+PerPage = Annotated[
+    bool,
+    typer.Option("--per-page", help="Measure what is measured on every page for itself; by default on all together."),
+]
+SpacingText = Annotated[
+    str,
+    typer.Option(
+        "--spacing",
+        metavar="auto|Y,X",
+        help="Height and width of a pixel, of which the ratio counts; auto: as the file says.",
+    ),
 ]
 Tile = Annotated[
     str,

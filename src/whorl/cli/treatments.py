@@ -1,7 +1,7 @@
-"""What a verb does to a page: the stages of the filter, chosen by options and by the page itself."""
+"""What a verb does to the pages of a file: the stages of the filter, chosen by options and by the pages themselves."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +9,45 @@ import torch
 
 from whorl import models
 from whorl.files import Page
+from whorl.files.layout import pixel_aspect
 from whorl.large import Stage, network_stages, stages
 from whorl.large.contrast import typical_contrast
 from whorl.large.noise import noise_level
-from whorl.large.pictures import colours_of
+from whorl.large.pictures import sample_blocks
 
-__all__ = ["Denoising", "Diffusion", "Treatment"]
+__all__ = ["Denoising", "Diffusion", "Treatment", "as_spacing"]
 
 
 class Treatment(ABC):
-    """Gives the stages for a page, and says what it chose."""
+    """Gives the stages for pages, and says what it chose.
+
+    What is measured is measured on all pages of a file together, so that a film does not flicker, or with ``per_page``
+    on each of them.
+    """
 
     device: torch.device
+    per_page: bool = False
+
+    def chosen(self, pages: Sequence[Page]) -> Iterator[tuple[Sequence[Stage], dict[str, Any]]]:
+        """For each page the stages, and the numbers that describe them for a report."""
+        together = None if self.per_page else self._measured(pages)
+        for page in pages:
+            yield self._stages(page, self._measured([page]) if together is None else together)
 
     @abstractmethod
-    def stages(self, page: Page) -> tuple[Sequence[Stage], dict[str, Any]]:
-        """The stages, and the numbers that describe them for a report."""
+    def _measured(self, pages: Sequence[Page]) -> float:
+        """The setting that is measured where it was not given."""
+
+    @abstractmethod
+    def _stages(self, page: Page, measured: float) -> tuple[Sequence[Stage], dict[str, Any]]:
+        """The stages for a page and their description."""
 
 
 class Diffusion(Treatment):
-    """A model of the catalogue; the contrast is measured on the page where none is given."""
+    """A model of the catalogue; the contrast is measured on the pages where none is given.
+
+    ``spacing`` is the size of a pixel along y and x, of which the ratio counts; None takes that of the file.
+    """
 
     def __init__(
         self,
@@ -38,45 +57,72 @@ class Diffusion(Treatment):
         contrast: float | None,
         options: Mapping[str, Any],
         device: torch.device,
+        *,
+        spacing: tuple[float, float] | None = None,
+        per_page: bool = False,
     ) -> None:
         self.name, self.time, self.scheme, self.contrast = name, time, scheme, contrast
-        self.options, self.device = dict(options), device
-        self._stages(1.0 if contrast is None else contrast)  # whatever is wrong with the options is said at once
+        self.options, self.device, self.spacing, self.per_page = dict(options), device, spacing, per_page
+        self._steps(1.0 if contrast is None else contrast, (1.0, 1.0))  # what is wrong with the options is said at once
 
-    def stages(self, page: Page) -> tuple[Sequence[Stage], dict[str, Any]]:
-        contrast = self.contrast
-        if contrast is None:
-            probe = models.build(self.name, contrast=1.0, **self.options).to(self.device)
-            contrast = typical_contrast(probe, colours_of(page), page.layout.height, page.layout.width, self.device)
-        steps = self._stages(contrast)
-        record = {"model": self.name, "contrast": contrast, "time": self.time, "scheme": self.scheme}
+    def _measured(self, pages: Sequence[Page]) -> float:
+        if self.contrast is not None:
+            return self.contrast
+        probe = self._model(1.0, self._aspect(pages[0]))
+        return typical_contrast(probe, sample_blocks(pages), self.device)
+
+    def _stages(self, page: Page, measured: float) -> tuple[Sequence[Stage], dict[str, Any]]:
+        aspect = self._aspect(page)
+        steps = self._steps(measured, aspect)
+        record = {"model": self.name, "contrast": measured, "contrast_measured": self.contrast is None}
+        record |= {"time": self.time, "scheme": self.scheme, "spacing": list(aspect)}
         return steps, record | {"steps": sum(stage.steps for stage in steps)}
 
-    def _stages(self, contrast: float) -> Sequence[Stage]:
-        model = models.build(self.name, contrast=contrast, **self.options).to(self.device)
-        return stages(model, self.time, scheme=self.scheme)
+    def _aspect(self, page: Page) -> tuple[float, float]:
+        return page.metadata.aspect if self.spacing is None else pixel_aspect(self.spacing)
+
+    def _model(self, contrast: float, aspect: tuple[float, float]) -> models.Model:
+        return models.build(self.name, contrast=contrast, spacing=aspect, **self.options).to(self.device)
+
+    def _steps(self, contrast: float, aspect: tuple[float, float]) -> Sequence[Stage]:
+        return stages(self._model(contrast, aspect), self.time, scheme=self.scheme)
 
 
 class Denoising(Treatment):
-    """A trained network; the noise is measured on the page where its level is not given."""
+    """A trained network; the noise is measured on the pages where its level is not given."""
 
-    def __init__(self, name: str, noise: float | None, device: torch.device) -> None:
+    def __init__(self, name: str, noise: float | None, device: torch.device, *, per_page: bool = False) -> None:
         from whorl.networks import load_card
 
         card = load_card(Path(name) if name.endswith(".json") else name)
-        self.name, self.noise, self.device = name, noise, device
+        self.name, self.noise, self.device, self.per_page = name, noise, device, per_page
         self.trained_for = float(card.data["noise"])
         self.network = card.build().to(device)
         if noise is not None and not 0 < noise < float("inf"):
             raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
 
-    def stages(self, page: Page) -> tuple[Sequence[Stage], dict[str, Any]]:
-        noise = self.noise
-        if noise is None:
-            noise = noise_level(colours_of(page), page.layout.height, page.layout.width)
-            if noise == 0:
-                raise ValueError(
-                    "no noise was found in the picture. Give its level with --noise, or use whorl filter to smooth it."
-                )
-        steps = network_stages(self.network, self.trained_for / noise)
-        return steps, {"network": self.name, "noise": noise, "estimated": self.noise is None}
+    def _measured(self, pages: Sequence[Page]) -> float:
+        return noise_level(sample_blocks(pages)) if self.noise is None else self.noise
+
+    def _stages(self, page: Page, measured: float) -> tuple[Sequence[Stage], dict[str, Any]]:
+        record = {"network": self.name, "noise": measured, "noise_measured": self.noise is None}
+        if measured == 0:  # nothing to remove: the page is copied
+            return (), record | {"copied": True}
+        return network_stages(self.network, self.trained_for / measured), record
+
+
+def as_spacing(text: str) -> tuple[float, float] | None:
+    """Height and width of a pixel from ``--spacing``: ``auto``, one number, or two.
+
+    >>> as_spacing("auto"), as_spacing("4,1"), as_spacing("0.5")
+    (None, (4.0, 1.0), (0.5, 0.5))
+    """
+    if text == "auto":
+        return None
+    try:
+        sizes = [float(word) for word in text.split(",")]
+    except ValueError:
+        sizes = []
+    if len(sizes) not in (1, 2) or not all(0 < size < float("inf") for size in sizes):
+        raise ValueError(f"--spacing {text}: expected auto, or height and width of a pixel such as 4,1.")
+    return sizes[0], sizes[-1]

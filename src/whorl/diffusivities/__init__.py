@@ -1,12 +1,12 @@
 """Diffusivities g with their regularisers Psi, g = Psi'."""
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 
 from whorl.diffusivities.base import Diffusivity
 from whorl.diffusivities.classical import Charbonnier, Exponential, Homogeneous, Rational, RegularisedTV, Weickert
 from whorl.diffusivities.free_form import FreeForm
 from whorl.diffusivities.rescaled import Rescaled
+from whorl.foundations.names import unknown
 
 __all__ = [
     "Charbonnier",
@@ -51,6 +51,5 @@ def by_name(name: str, contrast: float | Sequence[float] = 1.0, *, trainable: bo
     )
     """
     if name not in _BY_NAME:
-        near = get_close_matches(str(name), _BY_NAME, n=1, cutoff=0.0)
-        raise ValueError(f"diffusivity {name!r} is unknown; did you mean {near[0]!r}? Known: {', '.join(_BY_NAME)}.")
+        raise unknown("diffusivity", name, _BY_NAME)
     return _BY_NAME[name](contrast, trainable=trainable)

@@ -1,5 +1,6 @@
 """What a picture is besides its samples: size, type, colours, and the metadata that must survive."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -9,7 +10,9 @@ from numpy.typing import NDArray
 
 from whorl.foundations.samples import rounded
 
-__all__ = ["Colour", "Layout", "Metadata", "Tag", "blackened"]
+__all__ = ["Colour", "Layout", "Metadata", "Tag", "blackened", "pixel_aspect"]
+
+MOST_OBLONG = 1000.0  # longer pixels than this are a mistake in the file
 
 Colour = Literal["grey", "rgb", "cmyk", "channels"]
 
@@ -70,13 +73,15 @@ class Tag:
 class Metadata:
     """What tells a viewer how to show the picture. The filter passes it on as it is.
 
-    ``resolution`` is in pixels per inch along x and y. ``orientation`` is the EXIF number; the samples are kept as
+    ``resolution`` is in pixels per inch along x and y. ``spacing`` is the height and the width of a pixel, in any unit;
+    what of it a filter uses is :attr:`aspect`. ``orientation`` is the EXIF number; the samples are kept as
     stored, so the tag must be kept with them and nothing is turned. ``white_is_zero`` marks samples whose zero is
     white, as TIFF can hold them. ``exif`` is a raw EXIF block (a small TIFF) without its ``Exif`` prefix. ``chunks``
     (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what only the same format can carry on.
     """
 
     resolution: tuple[float, float] | None = None
+    spacing: tuple[float, float] | None = None
     orientation: int = 1
     white_is_zero: bool = False
     icc: bytes | None = field(default=None, repr=False)
@@ -85,6 +90,15 @@ class Metadata:
     tags: tuple[Tag, ...] = field(default=(), repr=False)
     array: Mapping[str, Any] | None = field(default=None, repr=False)
 
+    @property
+    def aspect(self) -> tuple[float, float]:
+        """Height and width of a pixel, the smaller of them one; square where the file says nothing that makes sense.
+
+        >>> Metadata(spacing=(0.2, 0.05)).aspect, Metadata(spacing=(0.1, 0.10001)).aspect
+        ((4.0, 1.0), (1.0, 1.0))
+        """
+        return pixel_aspect(self.spacing)
+
     def exif_with_orientation(self) -> bytes | None:
         """The EXIF block, or the smallest one that holds the orientation where there is no block but a turn."""
         if self.exif is not None or self.orientation == 1:
@@ -92,6 +106,14 @@ class Metadata:
         # byte order, 42, offset 8; one entry: tag 0x112, SHORT, count 1, value; no next directory
         entry = b"\x12\x01\x03\x00\x01\x00\x00\x00" + bytes([self.orientation, 0, 0, 0])
         return b"II*\x00\x08\x00\x00\x00\x01\x00" + entry + b"\x00\x00\x00\x00"
+
+
+def pixel_aspect(spacing: tuple[float, float] | None) -> tuple[float, float]:
+    """Height and width of a pixel with the smaller of them one; less than a thousandth of difference is square."""
+    if spacing is None or not all(0 < size < math.inf for size in spacing):
+        return 1.0, 1.0
+    height, width = (round(size / min(spacing), 6) for size in spacing)
+    return (height, width) if 1.001 < max(height, width) <= MOST_OBLONG else (1.0, 1.0)
 
 
 def blackened(block: NDArray[Any], layout: Layout) -> NDArray[Any]:

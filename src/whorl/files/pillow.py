@@ -122,4 +122,6 @@ def _metadata(info: dict[str, Any]) -> Metadata:
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         across = down = 0.0
     resolution = (across, down) if 0 < across < 1e9 and 0 < down < 1e9 else None
-    return Metadata(resolution, orientation_of(exif), icc=info.get("icc_profile"), exif=exif)
+    density = resolution or info.get("jfif_density", (0, 0))  # which may be a ratio without unit
+    spacing = (1 / density[1], 1 / density[0]) if min(density) > 0 else None
+    return Metadata(resolution, spacing, orientation_of(exif), icc=info.get("icc_profile"), exif=exif)

@@ -176,15 +176,17 @@ def _chunks(path: Path) -> list[tuple[bytes, bytes]]:
 
 def _metadata(chunks: list[tuple[bytes, bytes]]) -> Metadata:
     table = dict(chunks)
-    resolution = icc = None
-    if len(physical := table.get(b"pHYs", b"")) == 9 and physical[8] == 1:
-        across, down = (int.from_bytes(physical[i : i + 4], "big") * INCH for i in (0, 4))
-        resolution = (across, down)
+    resolution = spacing = icc = None
+    if len(physical := table.get(b"pHYs", b"")) == 9:
+        across, down = (int.from_bytes(physical[i : i + 4], "big") for i in (0, 4))
+        if across and down:  # pixels per unit: the more of them, the smaller each
+            spacing = (1 / down, 1 / across)
+            resolution = (across * INCH, down * INCH) if physical[8] == 1 else None
     if (profile := table.get(b"iCCP")) is not None:
         icc = _inflated(profile.partition(b"\0")[2][1:])
     exif = table.get(b"eXIf")
     carried = tuple((name, data) for name, data in chunks if name in CARRIED)
-    return Metadata(resolution, orientation_of(exif), icc=icc, exif=exif, chunks=carried)
+    return Metadata(resolution, spacing, orientation_of(exif), icc=icc, exif=exif, chunks=carried)
 
 
 def _inflated(data: bytes) -> bytes | None:
@@ -208,6 +210,9 @@ def _description(metadata: Metadata) -> tuple[tuple[bytes, bytes], ...]:
         per_metre = [round(value / INCH) for value in metadata.resolution]
         if max(per_metre) < 2**31:  # what the format can hold
             made.append((b"pHYs", b"".join(value.to_bytes(4, "big") for value in per_metre) + b"\x01"))
+    elif metadata.aspect != (1.0, 1.0):
+        shares = [round(1000 * max(metadata.aspect) / size) for size in reversed(metadata.aspect)]
+        made.append((b"pHYs", b"".join(value.to_bytes(4, "big") for value in shares) + b"\x00"))
     if (exif := metadata.exif_with_orientation()) is not None:
         made.append((b"eXIf", exif))
     return tuple(made)

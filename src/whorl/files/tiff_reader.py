@@ -13,7 +13,7 @@ from whorl.errors import FileError
 from whorl.files.base import MAX_PIXELS, Page, Reader, check_segment, check_size
 from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.tiff_chain import directories
-from whorl.files.tiff_tags import carried_tags, orientation, profile, resolution
+from whorl.files.tiff_tags import carried_tags, orientation, profile, resolution, spacing
 
 __all__ = ["TiffReader"]
 
@@ -97,7 +97,9 @@ class _TiffPage(Page):
             dtype = np.dtype(np.uint8) if page.dtype.kind == "b" else page.dtype.newbyteorder("=")
             self.layout = Layout(height, width, samples, dtype, colour, kept)
         tags = carried_tags(page, palette=self.palette is not None)
-        self.metadata = Metadata(resolution(page), orientation(page), self.photometric == 0, profile(page), tags=tags)
+        self.metadata = Metadata(
+            resolution(page), spacing(page), orientation(page), self.photometric == 0, profile(page), tags=tags
+        )
         if min(self._segment_size()) < 1:
             raise FileError(f"{path}: strips or tiles without any pixel; the file is damaged.")
         self.banded = not page.is_tiled and not self._is_raw()

@@ -1,12 +1,13 @@
 """Which TIFF tags describe the picture and must survive, and how they are read as raw bytes."""
 
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
 from whorl.files.layout import Tag
 
-__all__ = ["KIND_SIZES", "carried_tags", "orientation", "profile", "resolution"]
+__all__ = ["KIND_SIZES", "carried_tags", "orientation", "profile", "resolution", "spacing"]
 
 # bytes of one value, by the data types of classic TIFF
 KIND_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8}
@@ -40,6 +41,37 @@ def resolution(page: Any) -> tuple[float, float] | None:
         return None
     across, down = (value.value[0] / value.value[1] * scale for value in values)
     return across, down
+
+
+def spacing(page: Any) -> tuple[float, float] | None:
+    """Height and width of a pixel in any unit: from the OME description of the file, or from the resolution."""
+    named = _ome_spacing(page.parent.pages.first.description)
+    if named is not None:
+        return named
+    values = [page.tags.get(code) for code in (283, 282)]
+    if any(value is None or not value.value[0] or not value.value[1] for value in values):
+        return None
+    height, width = (value.value[1] / value.value[0] for value in values)
+    return height, width
+
+
+def _ome_spacing(description: str) -> tuple[float, float] | None:
+    """What an OME-XML description says; texts with entity declarations, which could swell, are left alone."""
+    if "<OME" not in description or "<!" in description.replace("<!--", ""):
+        return None
+    try:
+        root = ElementTree.fromstring(description.rstrip("\0 \n"))
+    except (ElementTree.ParseError, ValueError):
+        return None
+    pixels = next((node for node in root.iter() if node.tag.endswith("Pixels")), None)
+    if pixels is None:
+        return None
+    try:
+        height, width = (float(pixels.attrib[f"PhysicalSize{axis}"]) for axis in "YX")
+    except (KeyError, ValueError):
+        return None
+    units = {pixels.attrib.get(f"PhysicalSize{axis}Unit") for axis in "YX"}
+    return (height, width) if len(units) == 1 else None
 
 
 def orientation(page: Any) -> int:

@@ -19,6 +19,7 @@ TILE = 256
 HEADER = 16  # bytes of a BigTIFF header; a classic one leaves half of them unused
 PHOTOMETRIC = {"grey": 1, "rgb": 2, "cmyk": 5, "channels": 1}
 SAMPLE_FORMATS = {"u": 1, "i": 2, "f": 3}
+NO_UNIT = 1  # of the resolution: only the ratio counts
 SHORT, LONG, RATIONAL, UNDEFINED, LONG8 = 3, 4, 5, 7, 16
 
 
@@ -152,6 +153,10 @@ def _description(layout: Layout, metadata: Metadata) -> list[Tag]:
         for code, value in zip((282, 283), metadata.resolution, strict=True):
             tags.append(Tag(code, RATIONAL, 1, np.array(_fraction(value), "<u4").tobytes()))
         tags.append(_numbers(296, SHORT, next(unit for unit, scale in INCHES.items() if scale == 1.0)))
+    elif metadata.aspect != (1.0, 1.0):
+        for code, size in zip((282, 283), reversed(metadata.aspect), strict=True):
+            tags.append(Tag(code, RATIONAL, 1, np.array(_fraction(1 / size), "<u4").tobytes()))
+        tags.append(_numbers(296, SHORT, NO_UNIT))
     return tags
 
 

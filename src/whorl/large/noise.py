@@ -1,20 +1,20 @@
 """How strong is the noise: a robust estimate from the finest details."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from whorl.large.windows import Window, samples
 
 __all__ = ["noise_level"]
 
 MEDIAN_OF_NORMAL = 0.6744897501960817  # the median of |x| for a standard normal x
 
 
-def noise_level(read: Callable[[Window], NDArray[Any]], height: int, width: int) -> float:
+def noise_level(blocks: Iterable[NDArray[Any]]) -> float:
     r"""The standard deviation of white Gaussian noise, from the median of the Haar detail of disjoint 2x2 cells.
+
+    Measured over blocks ``(c, y, x)`` of samples.
 
     .. math:: \hat\sigma = \frac{\mathrm{median}\,|r|}{0.6745}, \qquad
               r = \tfrac12 (u_{11} - u_{10} - u_{01} + u_{00})
@@ -25,14 +25,14 @@ def noise_level(read: Callable[[Window], NDArray[Any]], height: int, width: int)
     are pooled.
 
     >>> noisy = np.random.default_rng(0).normal(100, 7, (1, 200, 300))
-    >>> round(noise_level(lambda w: noisy[:, w.top:w.bottom, w.left:w.right], 200, 300), 1)
+    >>> round(noise_level([noisy]), 1)
     7.0
     """
     details = []
-    for window in samples(height, width):
-        u = read(window).astype(np.float64)
+    for block in blocks:
+        u = block.astype(np.float64)
         u = u[:, : u.shape[1] // 2 * 2, : u.shape[2] // 2 * 2]
         u00, u10, u01, u11 = u[:, ::2, ::2], u[:, ::2, 1::2], u[:, 1::2, ::2], u[:, 1::2, 1::2]
         details.append(np.abs(0.5 * (u11 - u10 - u01 + u00)).ravel())
-    found = np.concatenate(details)
+    found = np.concatenate(details or [np.empty(0)])
     return float(np.median(found)) / MEDIAN_OF_NORMAL if found.size else 0.0

@@ -1,6 +1,6 @@
 """From file to file: every page filtered in windows, alpha and metadata passed on."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,17 +20,18 @@ from whorl.large.plan import MEMORY, Plan, plan, whole_bytes, working_bytes
 from whorl.large.run import run
 from whorl.large.scratch import Scratch
 from whorl.large.stages import Stage
-from whorl.large.windows import Window, windows
+from whorl.large.windows import Window, samples, windows
 
-__all__ = ["Job", "Pages", "colours_of", "filter_file", "inspect"]
+__all__ = ["Job", "Pages", "colours_of", "filter_file", "inspect", "sample_blocks"]
 
 STRIP = 64  # rows copied at a time
+SAMPLED_PAGES = 8  # of a stack, when something is measured on all of it
 
 Pages = Literal["separate", "channels"]
 """Whether every page is filtered for itself, or all of them together as the channels of one image."""
 
-Choose = Callable[[Page], Sequence[Stage]]
-"""Gives the stages for a page."""
+Choose = Callable[[Sequence[Page]], Iterable[Sequence[Stage]]]
+"""Gives the stages for each of the pages of a file, one after the other."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def inspect(source: Path, target: Path, choose: Choose, *, tile: int | None = No
     with open_reader(source) as reader:
         found = _coupled(source, reader.pages) if pages == "channels" else reader.pages
         check_writable(target, [(page.layout, page.metadata) for page in reader.pages])
-        plans = tuple(_plan(page, tuple(choose(page)), (1, 1), tile, MEMORY) for page in found)
+        chosen = zip(found, choose(found), strict=True)
+        plans = tuple(_plan(page, tuple(stages), (1, 1), tile, MEMORY) for page, stages in chosen)
         return Job(tuple(page.layout for page in found), plans)
 
 
@@ -74,7 +76,7 @@ def filter_file(
     source, target : Path
         Files in any of the known formats. Every page keeps its size, type, alpha and metadata.
     choose : callable
-        Gives the stages for a page, which may depend on its contents.
+        Gives the stages for the pages, which may depend on their contents.
     tile : int, optional
         Side of the windows; chosen by cost within ``memory`` by default.
     pages : "separate" or "channels"
@@ -96,8 +98,8 @@ def filter_file(
                 [_Together(writer.canvases, frames[0][0])] if pages == "channels" else writer.canvases
             )
             plans = []
-            for page, canvas in zip(found, joint, strict=True):
-                plans.append(_plan(page, tuple(choose(page)), canvas.grain, tile, memory))
+            for page, canvas, stages in zip(found, joint, choose(found), strict=True):
+                plans.append(_plan(page, tuple(stages), canvas.grain, tile, memory))
                 tell = None if advance is None else _part(advance, 1 / len(found))
                 with _unrolled(page, plans[-1], target.parent) as rows:
                     _filter_page(rows, canvas, plans[-1], device, target.parent, tell)
@@ -108,6 +110,19 @@ def colours_of(page: Page) -> Callable[[Window], NDArray[Any]]:
     """The colours of a page by window, as float samples ``(c, y, x)``, for the filter."""
     kind = working_dtype(page.layout.dtype)
     return lambda window: page.read(*window)[..., : page.layout.filtered].transpose(2, 0, 1).astype(kind)
+
+
+def sample_blocks(pages: Sequence[Page]) -> Iterator[NDArray[Any]]:
+    """Blocks ``(c, y, x)`` that stand for the pages together when something is measured: some windows of some pages.
+
+    They depend on the number and size of the pages only, so that a measurement is one for the whole file, however it
+    is cut.
+    """
+    count = min(len(pages), SAMPLED_PAGES)
+    for page in (pages[number * len(pages) // count] for number in range(count)):
+        read = colours_of(page)
+        for window in samples(page.layout.height, page.layout.width):
+            yield read(window)
 
 
 def _filter_page(

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,23 +68,34 @@ def run(
                 samples = source(grown)
                 if number == 1:
                     check(torch.from_numpy(np.ascontiguousarray(samples)), stages)
-                sink(window, _in_numpy(samples, stages, grown, window, plan, device))
-                if advance is not None:
-                    advance(share)
+                tell = None if advance is None else partial(_scaled, advance, share)
+                sink(window, _in_numpy(samples, stages, grown, window, plan, device, tell))
             if held is not None:
                 held.close()  # two images on disk are enough
             source, held = scratch.read, scratch
 
 
-def in_window(u: Tensor, stages: Sequence[Stage], grown: Window, window: Window, height: int, width: int) -> Tensor:
+def in_window(
+    u: Tensor,
+    stages: Sequence[Stage],
+    grown: Window,
+    window: Window,
+    height: int,
+    width: int,
+    tell: Callable[[float], None] | None = None,
+) -> Tensor:
     """The stages applied to the samples ``u`` of the grown window, cropped to the window.
+
+    ``tell`` is told the share of the work just done, 1 in all.
 
     At the border of the image the filter mirrors, as it should; at a cut it mirrors as well, but what that spoils is
     ``reach`` pixels wide and cropped after every stage (after all of them, where an engine takes them together).
     """
-    left = halo(stages)
-    for stage in fused(stages):
-        u, left = stage.apply(u), left - stage.reach
+    left, taken = halo(stages), fused(stages)
+    total = sum(stage.steps for stage in taken)
+    for stage in taken:
+        u = stage.apply(u) if tell is None else stage.watched(u, partial(_scaled, tell, stage.steps / total))
+        left -= stage.reach
         smaller = window.grown(left, height, width)
         u, grown = u[smaller.inside(grown)].contiguous(), smaller
     return u
@@ -103,9 +115,16 @@ def _in_numpy(
     window: Window,
     plan: Plan,
     device: str | torch.device,
+    tell: Callable[[float], None] | None,
 ) -> NDArray[Any]:
     u = torch.from_numpy(np.ascontiguousarray(samples))[None].to(device)
     with torch.no_grad():
-        result = in_window(u, stages, grown, window, plan.height, plan.width)
+        result = in_window(u, stages, grown, window, plan.height, plan.width, tell)
+    if tell is not None and not stages:
+        tell(1.0)
     values: NDArray[Any] = result[0].cpu().numpy()
     return values
+
+
+def _scaled(tell: Callable[[float], None], share: float, done: float) -> None:
+    tell(share * done)

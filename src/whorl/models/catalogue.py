@@ -2,6 +2,8 @@
 
 from dataclasses import asdict, dataclass
 
+from whorl.foundations.names import unknown
+
 __all__ = ["ROWS", "Row", "names", "row"]
 
 
@@ -156,10 +158,7 @@ def names() -> list[str]:
 
 def row(name: str) -> Row:
     """The row of that name, or an error that suggests the nearest one."""
-    from difflib import get_close_matches
-
     for entry in ROWS:
         if entry.name == name:
             return entry
-    near = get_close_matches(str(name).lower().replace("_", "-").replace(" ", "-"), names(), n=1, cutoff=0.0)
-    raise ValueError(f"model {name!r} is unknown; did you mean {near[0]!r}? Known: {', '.join(names())}.")
+    raise unknown("model", name, names())
