@@ -8,6 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "src"), str(HERE)]
 
+import command_reference
 import readers_map
 
 import whorl
@@ -62,7 +63,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "whorl", "image_light": "_static/whorl.svg", "image_dark": "_static/whorl.svg"},
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],
@@ -113,12 +114,19 @@ def _fill_in_the_map(app, docname, source) -> None:
         )
 
 
-def _always_read_the_map(app, env, added, changed, removed) -> list[str]:
-    """Any change of the code may move its lines."""
-    return ["map"]
+def _fill_in_the_commands(app, docname, source) -> None:
+    """Put the reference of the command line in its place."""
+    if docname == "command-line":
+        source[0] = source[0].replace(".. command-reference::", command_reference.reference())
+
+
+def _always_read_made_pages(app, env, added, changed, removed) -> list[str]:
+    """Any change of the code may change these pages."""
+    return ["command-line", "map"]
 
 
 def setup(app) -> None:
     app.connect("source-read", _drop_missing_pages)
     app.connect("source-read", _fill_in_the_map)
-    app.connect("env-get-outdated", _always_read_the_map)
+    app.connect("source-read", _fill_in_the_commands)
+    app.connect("env-get-outdated", _always_read_made_pages)
