@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_FUNCTIONS = {"diffuse": "whorl.images", "load": "whorl.networks"}
+_FUNCTIONS = {"diffuse": "whorl.images", "inpaint": "whorl.inpainting", "load": "whorl.networks"}
 _FOLDERS = (
     "activations",
     "blocks",
@@ -23,6 +23,7 @@ _FOLDERS = (
     "export",
     "files",
     "foundations",
+    "inpainting",
     "invariance",
     "large",
     "metrics",
@@ -38,6 +39,7 @@ __all__ = ["__version__", *sorted((*_FUNCTIONS, *_FOLDERS))]
 
 if TYPE_CHECKING:
     from whorl.images import diffuse as diffuse
+    from whorl.inpainting import inpaint as inpaint
     from whorl.networks import load as load
 
 

@@ -1,0 +1,161 @@
+"""What filling in guarantees: known pixels, bounds, turns, and the exact solution of the linear problems."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import spsolve
+
+from whorl import inpainting, models
+from whorl.inpainting.images import MODELS
+
+NAMES = list(MODELS)
+
+
+def build(name: str, **more: object) -> models.Model:
+    return models.build(**{**MODELS[name], **more})
+
+
+def fill(model, image, known, **more):
+    """In plain PyTorch: the pictures are small, and compiling takes longer than filling them."""
+    return inpainting.fill(model, image, known, **{"engine": "reference", **more})
+
+
+def scene(shape=(24, 30), channels=1, density=0.15, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    known = torch.rand(1, 1, *shape, generator=generator) < density
+    y, x = torch.meshgrid(*(torch.arange(float(size), dtype=torch.float64) for size in shape), indexing="ij")
+    shades = [
+        120 + 60 * torch.sin(0.31 * x + 0.2 * y + c) + 40 * ((x - 14) ** 2 + (y - 9) ** 2 < 60 + 9 * c)
+        for c in range(channels)
+    ]
+    return torch.stack(shades)[None], known
+
+
+def direct(model, image, known):
+    """The solution of the linear system, matrix and all."""
+    size = image[0, 0].numel()
+    unit = torch.eye(size, dtype=torch.float64).view(size, 1, *image.shape[2:])
+    matrix = csr_matrix(model.rhs(unit).reshape(size, size).T.numpy())
+    free = ~known.flatten().numpy()
+    values = image.flatten().numpy().copy()
+    values[free] = spsolve(matrix[free][:, free], -matrix[free][:, ~free] @ values[~free])
+    return torch.from_numpy(values).view_as(image)
+
+
+@pytest.mark.parametrize("name", ["homogeneous", "biharmonic"])
+def test_linear_models_reach_the_direct_solution(name):
+    image, known = scene()
+    model = build(name)
+    found = fill(model, image, known, tolerance=1e-8)
+    assert found.converged
+    assert float((found.image - direct(model, image, known)).abs().max()) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", NAMES)
+def test_known_pixels_keep_their_values_to_the_last_bit(name, dtype):
+    image, known = scene(channels=3)
+    image = image.to(dtype)
+    found = fill(build(name), image, known).image
+    assert torch.equal(found.masked_select(known), image.masked_select(known))
+    assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_stands_under_the_mask_has_no_effect(name):
+    image, known = scene()
+    broken = torch.where(known, image, torch.nan)
+    assert torch.equal(fill(build(name), image, known).image, fill(build(name), broken, known).image)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_constant_stays_constant(name):
+    _, known = scene()
+    constant = torch.full((1, 1, 24, 30), 0.1, dtype=torch.float64)
+    found = fill(build(name), constant * known, known, tolerance=1e-10).image
+    assert float((found - 0.1).abs().max()) < 1e-9
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3])
+@pytest.mark.parametrize("name", NAMES)
+def test_quarter_turns(name, turns):
+    # Sizes that halve evenly, so that the coarse levels turn with the picture.
+    image, known = scene(shape=(32, 64))
+    model = build(name)
+    plain = fill(model, image, known).image
+    turned = fill(model, image.rot90(turns, (-2, -1)), known.rot90(turns, (-2, -1))).image
+    assert float((turned.rot90(-turns, (-2, -1)) - plain).abs().max()) < 1e-9 * 255
+
+
+def test_the_membrane_stays_between_the_known_values():
+    image, known = scene()
+    seen = image.masked_select(known)
+    for tolerance in (30.0, 1.0, 1e-6):
+        found = fill(build("homogeneous"), image, known, tolerance=tolerance).image
+        assert seen.min() <= found.min()
+        assert found.max() <= seen.max()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tolerance_is_kept(name):
+    image, known = scene(shape=(48, 48), density=0.1)
+    best = fill(build(name), image, known, tolerance=1e-3).image
+    for tolerance in (3.0, 0.1):
+        found = fill(build(name), image, known, tolerance=tolerance).image
+        distance = float((found - best).masked_select(~known).square().mean().sqrt())
+        # The estimate leans on the changes of the last two cycles; it may be off by a small factor.
+        assert distance < 4 * tolerance
+
+
+def test_the_result_depends_on_the_known_values_as_differences_say():
+    image, known = scene(shape=(10, 12), density=0.3)
+    image = image.requires_grad_()
+    model = build("homogeneous")
+    weight = torch.randn(image.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    (slope,) = torch.autograd.grad((fill(model, image, known, tolerance=1e-9).image * weight).sum(), image)
+    direction = torch.randn(image.shape, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    ends = [
+        (fill(model, image.detach() + sign * 1e-3 * direction, known, tolerance=1e-9).image * weight).sum()
+        for sign in (1, -1)
+    ]
+    assert float((slope * direction).sum()) == pytest.approx(float(ends[0] - ends[1]) / 2e-3, rel=1e-5)
+    assert torch.all(slope.masked_select(~known) == 0)
+
+
+def test_edges_are_continued():
+    """Two half planes seen through few pixels: edge-enhancing diffusion keeps them apart, the membrane blurs."""
+    y, x = torch.meshgrid(torch.arange(48.0), torch.arange(48.0), indexing="ij")
+    step = (200.0 * (x + 0.5 * y > 36))[None, None].double()
+    known = torch.rand(1, 1, 48, 48, generator=torch.Generator().manual_seed(5)) < 0.15
+    errors = {
+        name: float((fill(build(name), step, known).image - step).square().mean()) for name in ("eed", "homogeneous")
+    }
+    assert errors["eed"] < 0.8 * errors["homogeneous"]
+
+
+def test_work_grows_with_the_pixels():
+    """The number of steps, in full-size steps, does not grow with the size of the picture."""
+    counts = []
+    for size in (32, 64, 128):
+        image, known = scene(shape=(size, size), density=0.05)
+        counts.append(fill(build("homogeneous"), image, known).steps)
+    assert max(counts) <= 2 * min(counts)
+
+
+@pytest.mark.parametrize("name", ["homogeneous", "eed"])
+def test_engines_agree(name):
+    image, known = scene()
+    ours, plain = (
+        fill(build(name), image, known, engine=engine, tolerance=1e-6).image for engine in ("auto", "reference")
+    )
+    assert float((ours - plain).abs().max()) < 1e-3
+
+
+def test_images_of_a_batch_have_masks_of_their_own():
+    one, first = scene(seed=1)
+    two, second = scene(seed=2)
+    model = build("homogeneous")
+    both = fill(model, torch.cat([one, two]), torch.cat([first, second]), tolerance=1e-7).image
+    assert np.allclose(both[:1], fill(model, one, first, tolerance=1e-7).image, atol=1e-5)
+    assert np.allclose(both[1:], fill(model, two, second, tolerance=1e-7).image, atol=1e-5)

@@ -1,0 +1,91 @@
+"""Filling arrays of any kind, and clear words for what cannot be filled."""
+
+import numpy as np
+import pytest
+import torch
+
+import whorl
+from whorl.errors import ShapeError
+
+
+def picture(dtype=np.uint8, channels=0):
+    y, x = np.mgrid[:20, :24]
+    plane = (4 * x + 2 * y).astype(dtype)
+    mask = np.zeros((20, 24), bool)
+    mask[6:11, 8:13] = True
+    image = np.stack([plane] * channels, -1) if channels else plane
+    return image, mask
+
+
+@pytest.mark.parametrize("model", ["eed", "homogeneous", "biharmonic"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int64, np.float16, np.float32, np.float64])
+def test_type_and_known_values_are_kept(model, dtype):
+    image, mask = picture(dtype)
+    broken = np.where(mask, 0, image).astype(dtype)
+    repaired = whorl.inpaint(broken, mask, model, engine="reference")
+    assert repaired.dtype == dtype
+    assert np.array_equal(repaired[~mask], image[~mask])
+    # A plane is the steady state of all three; rounding and a tolerance of a tenth of a grey value remain.
+    assert np.abs(repaired.astype(float) - image).max() <= 1.5
+
+
+def test_colour_and_tensors():
+    image, mask = picture(channels=3)
+    ours = whorl.inpaint(image, mask, channel_axis=-1, engine="reference")
+    tensor = whorl.inpaint(torch.from_numpy(image), torch.from_numpy(mask), channel_axis=-1, engine="reference")
+    assert ours.shape == image.shape
+    assert np.array_equal(tensor.numpy(), ours)
+
+
+def test_units_do_not_matter():
+    image, mask = picture(np.float64)
+    image += 30 * (np.mgrid[:20, :24][1] > 9)
+    small = whorl.inpaint(image / 1000, mask, engine="reference")
+    assert np.allclose(1000 * small, whorl.inpaint(image, mask, engine="reference"), atol=1e-6)
+
+
+def test_int64_beyond_what_floats_hold_is_kept():
+    image, mask = picture(np.int64)
+    image += 2**60 + 1
+    assert np.array_equal(whorl.inpaint(image, mask, "homogeneous", engine="reference")[~mask], image[~mask])
+
+
+def test_nan_under_the_mask_is_filled():
+    image, mask = picture(np.float32)
+    assert np.isfinite(whorl.inpaint(np.where(mask, np.nan, image), mask, engine="reference")).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (lambda image, mask: (image, mask[1:]), ShapeError, "the mask has shape"),
+        (lambda image, mask: (image, np.ones_like(mask)), ValueError, "nothing is left to fill from"),
+        (lambda image, mask: (image, np.zeros_like(mask)), ValueError, "nothing to fill"),
+        (lambda image, mask: (image, np.arange(480).reshape(20, 24)), ValueError, "480 different values"),
+        (lambda image, mask: (np.where(mask, image, np.nan), mask), ValueError, "outside the mask"),
+    ],
+    ids=["shape", "everything", "nothing", "grey mask", "nan outside"],
+)
+def test_bad_masks_get_clear_words(change, error, words):
+    with pytest.raises(error, match=words):
+        whorl.inpaint(*change(*picture()), engine="reference")
+
+
+def test_bad_settings_get_clear_words():
+    image, mask = picture()
+    with pytest.raises(ValueError, match="'foo' is unknown"):
+        whorl.inpaint(image, mask, "foo")
+    with pytest.raises(ValueError, match="contrast"):
+        whorl.inpaint(image, mask, "homogeneous", contrast=3.0)
+    with pytest.raises(ValueError, match="tolerance"):
+        whorl.inpaint(image, mask, "homogeneous", tolerance=0.0)
+    with pytest.raises(ValueError, match="data term"):
+        whorl.inpaint(image, mask, whorl.models.build("gerig").with_data(torch.zeros(1, 1, 20, 24), 1.0))
+
+
+def test_masks_of_zeros_and_255_are_understood():
+    image, mask = picture()
+    grey = (255 * mask).astype(np.uint8)
+    assert np.array_equal(
+        whorl.inpaint(image, grey, engine="reference"), whorl.inpaint(image, mask, engine="reference")
+    )
