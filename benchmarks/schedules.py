@@ -45,9 +45,9 @@ def compare(
     """One row for each stopping time and growth; the reference passes through all times in turn."""
     from whorl import engines, models
     from whorl.schemes import fsi_steps, growing_cycles
+    from whorl.steps import Numbers
 
     built = models.build(model, contrast=contrast)
-    parts = built.operator, built.activation, built.structure
     tau, limit = built.automatic_step(), built.step_limit()
     rows: Rows = []
     reached, fine = 0.0, u
@@ -60,9 +60,7 @@ def compare(
             for growth in growths:
                 cycles = growing_cycles(time, limit, growth)
                 taus, mixes = fsi_steps(cycles.lengths, cycles.tau)
-                result = engines.advance(*parts, u, taus, mixes=mixes)
-                if result is None:
-                    raise ValueError(f"compare: {model} has no compiled form. Take another model.")
+                result = engines.advance(built.description, u, [Numbers(size) for size in taus], mixes=mixes)
                 error = float((result - fine).norm() / change)
                 rows.append(
                     {

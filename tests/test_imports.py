@@ -10,7 +10,7 @@ from pathlib import Path
 import whorl
 
 SOURCE = Path(whorl.__file__).parent
-ORDER = ["foundations", "operators", "diffusivities", "activations", "energies", "blocks", "schemes", "models"]
+ORDER = ["foundations", "operators", "diffusivities", "activations", "energies", "steps", "blocks", "schemes", "models"]
 
 
 def loaded(statement: str) -> set[str]:

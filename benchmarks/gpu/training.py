@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from whorl.engines.cuda.trainer import MultiscaleTrainer
 
 from benchmarks.gpu.clock import COUPLINGS, DEVICE, IMAGES, SIZE, TAPS, distance, timed
 from whorl.data import ANGLES, RectangleSet
 from whorl.engines.cuda.launches import Design, Tiling
-from whorl.engines.cuda.trainer import MultiscaleTrainer
 from whorl.models import build, uncoupled_twin
 from whorl.operators import sample_scales
 

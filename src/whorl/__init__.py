@@ -1,8 +1,8 @@
 """Rotationally invariant diffusion filters and neural networks.
 
 A picture turned by any angle comes out as the same result, turned. The folders follow the theory: ``operators`` (K),
-``diffusivities`` (g and Psi), ``activations`` (Phi), ``energies`` (E), ``blocks``, ``schemes``, ``models``, and the
-evidence in ``invariance``. Nothing heavy is imported until it is used.
+``diffusivities`` (g and Psi), ``activations`` (Phi), ``energies`` (E), ``steps`` and their ``engines``, ``blocks``,
+``schemes``, ``models``, and the evidence in ``invariance``. Nothing heavy is imported until it is used.
 """
 
 from importlib import import_module
@@ -31,6 +31,7 @@ _FOLDERS = (
     "networks",
     "operators",
     "schemes",
+    "steps",
     "testing",
     "training",
 )

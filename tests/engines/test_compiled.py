@@ -12,6 +12,7 @@ import catalogue
 from whorl import engines, models
 from whorl.diffusivities import Exponential
 from whorl.engines import selection
+from whorl.steps import Numbers
 
 pytest.importorskip("numba")
 
@@ -60,7 +61,7 @@ def test_bits_do_not_depend_on_threads(model, rng):
             results.append(run(model, u))
             source = u.clone().requires_grad_()
             tau = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
-            done = engines.step(model.operator, model.activation, model.structure, source, tau, "numba")
+            done = engines.advance(model.description, source, [Numbers(tau)], "numba")
             block_sums.append(torch.autograd.grad(done.square().sum(), [source, tau]))
     finally:
         torch.set_num_threads(before)
@@ -104,10 +105,7 @@ def test_a_data_term_is_added(rng):
 def test_auto_takes_the_compiled_engine(rng):
     model = FAST["perona-malik"]
     u = catalogue.noise(rng, 1, 1, 9, 9)
-    chosen, plan = engines.select(model.operator, model.activation, model.structure, u)
-    assert chosen is not None
-    assert chosen.name == "numba"
-    assert plan is not None
+    assert engines.select(model.description, u).name == "numba"
 
 
 @pytest.mark.parametrize("name", ["you-kaveh", "lysaker", "weickert-integration", "multiscale, scale-adaptive"])

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +17,7 @@ pytest.importorskip("triton")
 HERE = Path(__file__).parent
 # Errors are relative to the change a step makes. The image of size 50 is rounded to 2e-6 and changes by 0.3 to 3, what
 # is pulled back has the size 1 of its change. Parameter sums over all pixels cancel in part.
-LIMITS = {"change": 1.5e-5, "pulled": 1e-5, "filtered": 1e-6, "loss": 1e-6, "adam": 1e-6, "coefficients": 1e-6}
+LIMITS = {"change": 1.5e-5, "pulled": 1e-5}
 SUMS = 2e-5
 
 
@@ -44,24 +45,18 @@ def test_a_cell_step_and_its_derivatives_agree_with_the_reference(errors: dict[s
     assert not any(cases.values()), cases
 
 
-def test_a_multiscale_step_and_its_derivatives_agree_with_the_reference(errors: dict[str, dict[str, float]]) -> None:
-    cases = {name: worst(found) for name, found in errors.items() if "multiscale" in name}
-    assert len(cases) == 3
+@pytest.mark.parametrize(("kind", "count"), [("multiscale", 4), ("model", 9), ("network", 3)])
+def test_steps_and_their_derivatives_agree_with_the_reference(kind: str, count: int, errors: dict[str, Any]) -> None:
+    cases = {name: worst(found) for name, found in errors.items() if name.startswith(kind)}
+    assert len(cases) == count
     assert not any(cases.values()), cases
 
 
-def test_blocks_by_the_engine_agree_with_the_reference(errors: dict[str, dict[str, float]]) -> None:
-    cases = {name: worst(found) for name, found in errors.items() if name.startswith("engine")}
-    assert len(cases) == 4
-    assert not any(cases.values()), cases
-    assert len(errors["engine, own weights"]) == 6  # change, pulled, tau, contrast, both weights of scales
+def test_all_numbers_of_a_step_have_derivatives(errors: dict[str, dict[str, float]]) -> None:
+    assert len(errors["multiscale, own weights"]) == 6  # change, pulled, tau, contrast, both weights of scales
 
 
 def test_a_processor_is_refused() -> None:
     model = build("perona-malik", contrast=9.0)
     with pytest.raises(ValueError, match="works on CUDA devices, the image is on cpu"):
         model(torch.rand(1, 1, 8, 8), 1.0, engine="triton")
-
-
-def test_the_trainer_follows_the_exact_gradient(errors: dict[str, dict[str, float]]) -> None:
-    assert not worst(errors["training"]), errors["training"]

@@ -37,7 +37,7 @@ def step(law: int, spacing: tuple[float, float, float], kind: str = "rational") 
     steered = law > ANISOTROPIC
     return VolumeStep(
         law=law,
-        kind=KINDS[_name(kind)],
+        kind=KINDS[kind],
         rate=CONTRAST**-2,
         floor=ACROSS,
         amplitude=1.0,
@@ -256,7 +256,3 @@ def eigenvalues(law: int, mu: np.ndarray) -> np.ndarray:
 
 def _g(s2: np.ndarray) -> np.ndarray:
     return 1 / (1 + s2 / CONTRAST**2)
-
-
-def _name(kind: str) -> str:
-    return next(name for name in KINDS if name.lower() == kind)

@@ -1,8 +1,9 @@
 """Results of every model, block and network, kept so that a change of the code cannot change them unseen.
 
 ``python tests/golden/record.py check numba`` compares, ``python tests/golden/record.py write`` writes everything anew,
-``python tests/golden/record.py mend 'PATTERN' 'REASON'`` writes the cases whose names match a pattern (as in
-``fnmatch``) and adds the reason to the list of fixes in the file: results change on purpose only.
+``python tests/golden/record.py mend 'PATTERN' 'REASON'`` writes the cases whose names match a pattern and adds the
+reason to the list of fixes in the file: results change on purpose only. A pattern is one of ``fnmatch``; it starts with
+the name of an engine, or with ``*`` for all.
 
 Of every result the file holds a hash of its bits and a few of its values. The bits are compared on processors of the
 same kind with the same versions of torch and numba: torch's own vectorised functions differ in the last place from one
@@ -113,7 +114,9 @@ def main(verb: str, *rest: str) -> None:
         found = differences(json.loads(FILE.read_text()), measured(rest[0]), rest[0])
         print("\n".join(found) or "as in the file")
         sys.exit(bool(found))
-    everything = {name: one for engine in ENGINES for name, one in measured(engine).items()}
+    first = rest[0].split()[0] if verb == "mend" else ""
+    chosen = [engine for engine in ENGINES if first.startswith("*") or first in ("", *_of(engine))]
+    everything = {name: one for engine in chosen for name, one in measured(engine).items()}
     kept = {"kind": kind(), "fixes": {}, "cases": everything}
     if verb == "mend":
         pattern, reason = rest

@@ -71,6 +71,12 @@ class Activation(nn.Module, ABC):
         """The regularised quantity, whose derivative is twice the flux; coupled axes have size 1."""
 
     @property
+    def inside(self) -> tuple[float, ...] | None:
+        """The weights of the scales inside the sum; None where every scale counts alike."""
+        weights = self._buffers["scale_weights"]
+        return None if weights is None else tuple(weights.tolist())
+
+    @property
     def has_energy(self) -> bool:
         """Whether the flux is the gradient of the density."""
         return not self.diffusivity.scale_adaptive

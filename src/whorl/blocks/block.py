@@ -8,6 +8,7 @@ from whorl.blocks.residual import ResNetBlock, ResNeXtBlock
 from whorl.foundations.positive import Positive
 from whorl.foundations.types import Image
 from whorl.operators import Operator
+from whorl.steps import Described, Numbers, Step
 
 __all__ = ["DiffusionBlock"]
 
@@ -54,6 +55,7 @@ class DiffusionBlock(nn.Module):
         self.operator, self.activation, self.structure = operator, activation, structure
         self._tau = Positive(tau, trainable=trainable_tau, name="tau")
         self.engine = "auto"
+        self._described = Described()
 
     @property
     def tau(self) -> Tensor:
@@ -61,18 +63,18 @@ class DiffusionBlock(nn.Module):
         value: Tensor = self._tau()
         return value
 
+    @property
+    def description(self) -> Step:
+        """The step, as engines take it."""
+        return self._described.of(self.operator, self.activation, self.structure)
+
     def forward(self, u: Image) -> Image:
         """The image after one step, by the engine named in ``engine``; see :mod:`whorl.engines`."""
-        tau = self.tau
-        done = engines.step(self.operator, self.activation, self.structure, u, tau, self.engine)
-        return u - tau.to(u.dtype) * self.gradient(u) if done is None else done
+        return engines.advance(self.description, u, [Numbers(self.tau)], self.engine)
 
     def gradient(self, u: Image) -> Image:
         r"""The descent direction without its sign, :math:`K^* \Phi(K u)`."""
-        K, phi = self.operator, self.activation
-        if self.structure is None:
-            return K.adjoint(phi(K(u)))
-        return K.adjoint(phi(K(u), self.structure(u)))
+        return self.description.gradient(u)
 
     def to_resnet(self, channels: int = 1) -> ResNetBlock:
         r"""The same step as :math:`\varphi_2(f + W_2\, \varphi_1(W_1 f + b_1) + b_2)`, in plain convolutions.

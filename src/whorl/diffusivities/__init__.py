@@ -1,36 +1,18 @@
 """Diffusivities g with their regularisers Psi, g = Psi'."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from whorl.diffusivities import classical
 from whorl.diffusivities.base import Diffusivity
-from whorl.diffusivities.classical import Charbonnier, Exponential, Homogeneous, Rational, RegularisedTV, Weickert
+from whorl.diffusivities.classical import *  # noqa: F403
 from whorl.diffusivities.free_form import FreeForm
 from whorl.diffusivities.rescaled import Rescaled
 from whorl.foundations.names import unknown
 
-__all__ = [
-    "Charbonnier",
-    "Diffusivity",
-    "Exponential",
-    "FreeForm",
-    "Homogeneous",
-    "Rational",
-    "RegularisedTV",
-    "Rescaled",
-    "Weickert",
-    "by_name",
-    "names",
-]
+__all__ = ["Diffusivity", "FreeForm", "Rescaled", "by_name", "names", *classical.__all__]
 
-_BY_NAME: dict[str, Callable[..., Diffusivity]] = {
-    "exponential": Exponential,
-    "rational": Rational,
-    "charbonnier": Charbonnier,
-    "weickert": Weickert,
-    "tv": RegularisedTV,
-    "homogeneous": Homogeneous,
-    "free-form": FreeForm,
-}
+_KINDS: tuple[type[Diffusivity], ...] = (*classical.CLASSICAL, FreeForm)
+_BY_NAME = {kind.name: kind for kind in _KINDS}
 
 
 def names() -> list[str]:

@@ -16,8 +16,8 @@ from whorl.foundations.positive import Positive
 __all__ = ["Diffusivity"]
 
 # Nodes and weights of the five-point Gauss rule on [0, 1].
-_NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.9530899229693319)
-_WEIGHTS = (0.11846344252809454, 0.23931433524968324, 0.28444444444444444, 0.23931433524968324, 0.11846344252809454)
+NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.9530899229693319)
+WEIGHTS = (0.11846344252809454, 0.23931433524968324, 0.28444444444444444, 0.23931433524968324, 0.11846344252809454)
 
 
 class Diffusivity(nn.Module, ABC):
@@ -31,6 +31,12 @@ class Diffusivity(nn.Module, ABC):
     trainable : bool
         Whether the contrast is trained (through its logarithm, so that it stays positive).
     """
+
+    name: str
+    """What ``diffusivity=`` calls it."""
+
+    closed_form: bool = False
+    """Whether it is written in the compiled engines, too."""
 
     if TYPE_CHECKING:  # torch leaves the type of a call open
 
@@ -76,7 +82,7 @@ class Diffusivity(nn.Module, ABC):
         width = y - x
         near = width.abs() < 0.05 * squared
         close = sum(
-            w * self.slope(x + node * torch.where(near, width, 0)) for node, w in zip(_NODES, _WEIGHTS, strict=True)
+            w * self.slope(x + node * torch.where(near, width, 0)) for node, w in zip(NODES, WEIGHTS, strict=True)
         )
         distant = (self(y) - self(x)) / torch.where(near, 1, width)
         return torch.where(near, torch.as_tensor(close), distant)

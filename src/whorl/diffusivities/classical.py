@@ -7,7 +7,7 @@ from torch import Tensor
 
 from whorl.diffusivities.base import Diffusivity
 
-__all__ = ["Charbonnier", "Exponential", "Homogeneous", "Rational", "RegularisedTV", "Weickert"]
+__all__ = ["CLASSICAL", "Charbonnier", "Exponential", "Homogeneous", "Rational", "RegularisedTV", "Weickert"]
 
 
 class Exponential(Diffusivity):
@@ -19,6 +19,8 @@ class Exponential(Diffusivity):
     >>> Exponential(2.0)(torch.tensor(8.0))
     tensor(0.3679)
     """
+
+    name, closed_form = "exponential", True
 
     def forward(self, s2: Tensor) -> Tensor:
         return torch.exp(-s2 / self._twice(s2))
@@ -45,6 +47,8 @@ class Rational(Diffusivity):
     tensor(0.5000)
     """
 
+    name, closed_form = "rational", True
+
     def forward(self, s2: Tensor) -> Tensor:
         return 1 / (1 + s2 / self._contrast_squared(s2))
 
@@ -67,6 +71,8 @@ class Charbonnier(Diffusivity):
     >>> Charbonnier(2.0)(torch.tensor(12.0))
     tensor(0.5000)
     """
+
+    name, closed_form = "charbonnier", True
 
     def forward(self, s2: Tensor) -> Tensor:
         return torch.rsqrt(1 + s2 / self._contrast_squared(s2))
@@ -94,6 +100,8 @@ class RegularisedTV(Diffusivity):
     >>> RegularisedTV(3.0)(torch.tensor(16.0))
     tensor(0.2000)
     """
+
+    name, closed_form = "tv", True
 
     def forward(self, s2: Tensor) -> Tensor:
         return torch.rsqrt(s2 + self._contrast_squared(s2))
@@ -123,6 +131,8 @@ class Weickert(Diffusivity):
     >>> Weickert(2.0)(torch.tensor([0.0, 400.0]))
     tensor([1.0000e+00, 3.3149e-08])
     """
+
+    name, closed_form = "weickert", True
 
     # Below this value of s2 / lambda² the exponential is zero in every precision.
     _FLAT = 0.2
@@ -155,6 +165,8 @@ class Homogeneous(Diffusivity):
     tensor([1., 1.])
     """
 
+    name, closed_form = "homogeneous", True
+
     def forward(self, s2: Tensor) -> Tensor:
         return torch.ones_like(s2)
 
@@ -167,6 +179,9 @@ class Homogeneous(Diffusivity):
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         return torch.zeros_like(x + y)
 
+
+CLASSICAL: tuple[type[Diffusivity], ...] = (Exponential, Rational, Charbonnier, Weickert, RegularisedTV, Homogeneous)
+"""All of them; every engine, the export and the page have each."""
 
 _CONSTANT = 3.31488
 

@@ -29,6 +29,8 @@ class FreeForm(Diffusivity):
     tensor([1.])
     """
 
+    name = "free-form"
+
     def __init__(
         self,
         contrast: float | Sequence[float] = 1.0,

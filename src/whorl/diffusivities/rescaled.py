@@ -16,6 +16,8 @@ class Rescaled(Diffusivity):
     tensor(0.5000)
     """
 
+    name = "rescaled"
+
     def __init__(self, inner: Diffusivity, factor: float) -> None:
         super().__init__()
         self.inner, self.factor = inner, float(factor)

@@ -63,9 +63,8 @@ def refusal(operator: Operator, activation: Activation) -> str:
     if not activation.has_energy:
         return "with gamma > 0 the flux is no gradient (its derivative is not symmetric). Use gamma = 0."
     weights = operator.scale_weights(torch.zeros(1, dtype=torch.float64)).flatten()
-    inside = activation._buffers["scale_weights"]
-    inside = torch.ones_like(weights) if inside is None else inside.to(weights)
-    if "scales" in activation.couple and not (len(inside) == len(weights) and torch.equal(inside, weights)):
+    inside = activation.inside or (1.0,) * len(weights)
+    if "scales" in activation.couple and inside != tuple(weights.tolist()):
         return (
             "the scales count differently inside g and in the adjoint. Give the activation the operator's scale "
             "weights (omega inside g)."

@@ -1,7 +1,18 @@
-"""Engines: the same mathematics, compiled. The plain PyTorch operators are the reference they must agree with."""
+"""Engines: three ways to take the steps of a description. The compiled ones agree with plain PyTorch, the reference."""
 
-from whorl.engines.base import Engine, Gradients, Numbers
-from whorl.engines.plan import Plan, describe
-from whorl.engines.selection import ENGINES, advance, select, step
+from whorl.engines.base import Engine
+from whorl.engines.capabilities import REGISTRY, Capabilities
+from whorl.engines.reference import ReferenceEngine
+from whorl.engines.selection import ENGINES, advance, select, transformed, watched
 
-__all__ = ["ENGINES", "Engine", "Gradients", "Numbers", "Plan", "advance", "describe", "select", "step"]
+__all__ = [
+    "ENGINES",
+    "REGISTRY",
+    "Capabilities",
+    "Engine",
+    "ReferenceEngine",
+    "advance",
+    "select",
+    "transformed",
+    "watched",
+]

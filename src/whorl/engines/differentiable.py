@@ -1,83 +1,111 @@
-"""One step as a function that PyTorch can differentiate, for any engine.
+"""One compiled step as a function that PyTorch can differentiate, for any engine.
 
 Only the image before the step is kept. Derivatives are evaluated from it anew, so that training needs one field per
-step and image instead of all intermediate ones. Backwards they are transposed derivatives, of first order; forwards
-(``torch.func.jvp``, ``jacfwd``) they go along many directions at once.
+step and image instead of all intermediate ones. Backwards they are transposed derivatives; forwards
+(``torch.func.jvp``, ``jacfwd``) they go along many directions at once. Derivatives of derivatives are those of the
+reference engine.
 """
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Engine, ForwardEngine, Numbers
-from whorl.engines.plan import Plan, Trained
+from whorl.engines.base import Engine, Row
+from whorl.engines.reference import ReferenceEngine
+from whorl.steps import Known, Step
 
-__all__ = ["Step", "numbers"]
+__all__ = ["CompiledEngine"]
 
 COUNT = 5
 """The first five arguments are tensors: image, tau, contrast, and the weights of the scales in flux and structure."""
 
 
-class Step(torch.autograd.Function):
-    """``Step.apply(u, tau, contrast, beta, seen, plan, engine)``; the weights of a single scale are None."""
+class CompiledEngine(Engine):
+    """Base of engines that compile the form of a step and have its derivatives in closed form."""
+
+    @abstractmethod
+    def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
+        """The transposed derivative of one step at ``u``, applied to ``w``: by the image, and by the numbers."""
+
+    def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Known, moves: Sequence[Known]) -> Tensor:
+        """The derivative of one step at ``u`` along directions: of the image, ``du[i]``, and of its numbers."""
+        raise NotImplementedError(f"the engine {self.name!r} has no forward derivatives")
+
+    def chain(
+        self,
+        step: Step,
+        u: Tensor,
+        numbers: Sequence[Row],
+        *,
+        mixes: Sequence[float] = (),
+        frozen: bool = False,
+    ) -> Tensor:
+        if frozen:
+            return ReferenceEngine().chain(step, u, numbers, mixes=mixes, frozen=True)
+
+        def one(u: Tensor, numbers: Row) -> Tensor:
+            result: Tensor = Explicit.apply(u, *step.complete(numbers), step, self)  # type: ignore[no-untyped-call]
+            return result
+
+        return self.one_by_one(one, step, u, numbers, mixes)
+
+
+class Explicit(torch.autograd.Function):
+    """``Explicit.apply(u, tau, contrast, beta, seen, step, engine)``: one explicit step."""
 
     @staticmethod
-    def forward(
-        u: Tensor, tau: Tensor, contrast: Tensor, beta: Tensor | None, seen: Tensor | None, plan: Plan, engine: Engine
-    ) -> Tensor:
+    def forward(u: Tensor, *rest: Any) -> Tensor:
         """The image after the step."""
-        values = numbers(Trained(contrast, beta, seen))
-        return engine.advance(plan, u.detach().contiguous(), [float(tau.detach())], values)
+        *numbers, step, engine = rest
+        result: Tensor = engine.advance(step, u.detach().contiguous(), [_values(numbers)])
+        return result
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         """Keep the image before the step, and the numbers."""
         ctx.save_for_backward(*inputs[:COUNT])
         ctx.save_for_forward(*inputs[:COUNT])
-        ctx.plan, ctx.engine = inputs[COUNT:]
+        ctx.step, ctx.engine = inputs[COUNT:]
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, w: Tensor) -> tuple[Tensor | None, ...]:
         """The derivatives with respect to image, tau, contrast and the weights of the scales."""
-        u, tau, *rest = ctx.saved_tensors
-        found = ctx.engine.pull_back(
-            ctx.plan, u.detach().contiguous(), w.detach().contiguous(), float(tau.detach()), numbers(Trained(*rest))
-        )
-        wanted = ctx.needs_input_grad
-        derivatives = [
-            torch.tensor(value, dtype=torch.float64, device=part.device) if want else None
-            for value, want, part in zip((found.tau, *found.numbers), wanted[1:COUNT], (tau, *rest), strict=True)
-        ]
-        return found.u if wanted[0] else None, *derivatives, None, None
+        wanted = ctx.needs_input_grad[:COUNT]
+        if torch.is_grad_enabled():
+            return *_recomputed(ctx.step, ctx.saved_tensors, wanted, w), None, None
+        u, *numbers = (part.detach() for part in ctx.saved_tensors)
+        by_image, by_numbers = ctx.engine.pull_back(ctx.step, u.contiguous(), w.contiguous(), _values(numbers))
+        found = (by_image, *by_numbers)
+        return *(part if want else None for part, want in zip(found, wanted, strict=True)), None, None
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
         """The derivative along a direction."""
         values = ctx.saved_tensors
         directions = [
-            None if value is None else torch.zeros_like(value) if tangent is None else tangent
+            torch.zeros_like(value) if tangent is None else tangent
             for value, tangent in zip(values, tangents[:COUNT], strict=True)
         ]
-        result: Tensor = Along.apply(*values, *directions, ctx.plan, ctx.engine)  # type: ignore[no-untyped-call]
+        result: Tensor = Along.apply(*values, *directions, ctx.step, ctx.engine)  # type: ignore[no-untyped-call]
         return result
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Tensor, int]:
         """Step after step: a batch of images needs no vmap."""
-        parts = [_parts(argument, dim, info.batch_size) for argument, dim in zip(arguments, in_dims, strict=True)]
-        return torch.stack([Step.apply(*each) for each in zip(*parts, strict=True)]), 0  # type: ignore[no-untyped-call]
+        return _each(Explicit, info.batch_size, in_dims, arguments), 0
 
 
 class Along(torch.autograd.Function):
-    """``Along.apply(u, tau, contrast, beta, seen, du, dtau, dcontrast, dbeta, dseen, plan, engine)``."""
+    """``Along.apply(u, tau, contrast, beta, seen, du, dtau, dcontrast, dbeta, dseen, step, engine)``."""
 
     @staticmethod
     def forward(*arguments: Any) -> Tensor:
         """The derivative of a step along one direction."""
         values, directions = arguments[:COUNT], arguments[COUNT : 2 * COUNT]
-        return _along(values, [None if d is None else d[None] for d in directions], *arguments[2 * COUNT :])[0]
+        return _along(values, [direction[None] for direction in directions], *arguments[2 * COUNT :])[0]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -87,36 +115,44 @@ class Along(torch.autograd.Function):
     def vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Tensor, int]:
         """Many directions share the fields of the image."""
         if any(dim is not None for dim in in_dims[:COUNT]):
-            parts = [_parts(argument, dim, info.batch_size) for argument, dim in zip(arguments, in_dims, strict=True)]
-            each = [Along.apply(*one) for one in zip(*parts, strict=True)]  # type: ignore[no-untyped-call]
-            return torch.stack(each), 0
+            return _each(Along, info.batch_size, in_dims, arguments), 0
         directions = [
-            None if d is None else d.expand(info.batch_size, *d.shape) if dim is None else d.movedim(dim, 0)
+            d.expand(info.batch_size, *d.shape) if dim is None else d.movedim(dim, 0)
             for d, dim in zip(arguments[COUNT : 2 * COUNT], in_dims[COUNT : 2 * COUNT], strict=True)
         ]
         return _along(arguments[:COUNT], directions, *arguments[2 * COUNT :]), 0
 
 
-def numbers(values: Trained) -> Numbers:
-    """The values of the trained tensors."""
-    return Numbers(float(values.contrast.detach()), _list(values.beta, 1.0), _list(values.seen, 1.0))
+def _recomputed(step: Step, saved: Sequence[Tensor], wanted: Sequence[bool], w: Tensor) -> list[Tensor | None]:
+    """The transposed derivative by the reference, itself differentiable."""
+    with torch.enable_grad():
+        parts = [
+            part if part.requires_grad else part.detach().requires_grad_(want)
+            for part, want in zip(saved, wanted, strict=True)
+        ]
+        u, *numbers = parts
+        after = ReferenceEngine().chain(step, u, [Known(*numbers)])
+        asked = [part for part, want in zip(parts, wanted, strict=True) if want]
+        found = iter(torch.autograd.grad(after, asked, w, create_graph=True, allow_unused=True))
+        return [next(found) if want else None for want in wanted]
 
 
-def _along(values: Any, directions: Any, plan: Plan, engine: ForwardEngine) -> Tensor:
-    u, tau, *rest = values
-    du, dtau, dcontrast, dbeta, dseen = directions
-    moves = [
-        Numbers(float(dcontrast[i].detach()), *(_list(None if d is None else d[i], 0.0) for d in (dbeta, dseen)))
-        for i in range(len(du))
+def _along(values: Any, directions: Any, step: Step, engine: CompiledEngine) -> Tensor:
+    u, *numbers = values
+    du, *rest = directions
+    moves = [_values([part[i] for part in rest]) for i in range(len(du))]
+    tangents = du.detach().to(u.dtype).contiguous()
+    return engine.push_forward(step, u.detach().contiguous(), tangents, _values(numbers), moves)
+
+
+def _values(numbers: Sequence[Tensor]) -> Known:
+    return Known(*(part.detach() for part in numbers))
+
+
+def _each(function: Any, count: int, in_dims: tuple[int | None, ...], arguments: tuple[Any, ...]) -> Tensor:
+    """The function for every member of a batch, one after the other."""
+    parts = [
+        [argument] * count if dim is None else argument.unbind(dim)
+        for argument, dim in zip(arguments, in_dims, strict=True)
     ]
-    source, tangents = u.detach().contiguous(), du.detach().to(u.dtype).contiguous()
-    step, sizes = float(tau.detach()), [float(size) for size in dtau.detach()]
-    return engine.push_forward(plan, source, tangents, step, sizes, numbers(Trained(*rest)), moves)
-
-
-def _list(values: Tensor | None, otherwise: float) -> tuple[float, ...]:
-    return (otherwise,) if values is None else tuple(values.detach().tolist())
-
-
-def _parts(argument: Any, dim: int | None, count: int) -> Any:
-    return [argument] * count if dim is None else argument.unbind(dim)
+    return torch.stack([function.apply(*each) for each in zip(*parts, strict=True)])

@@ -11,13 +11,11 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from whorl.activations import Activation
-from whorl.engines.base import Engine, ForwardEngine
-from whorl.engines.differentiable import Step, numbers
-from whorl.engines.plan import Plan, describe, trained
-from whorl.operators import Operator
+from whorl.engines.base import Engine, Row
+from whorl.engines.reference import ReferenceEngine
+from whorl.steps import Step
 
-__all__ = ["ENGINES", "advance", "select", "step", "transformed"]
+__all__ = ["ENGINES", "advance", "select", "transformed", "watched"]
 
 ENGINES = ("auto", "reference", "numba", "triton")
 """What ``engine=`` takes. ``reference`` is plain PyTorch; ``auto`` takes the compiled engine of the image's device."""
@@ -32,91 +30,71 @@ _log = logging.getLogger("whorl.engines")
 
 
 def advance(
-    operator: Operator,
-    activation: Activation,
-    structure: Operator | None,
+    step: Step,
     u: Tensor,
-    taus: Sequence[float],
-    engine: str = "auto",
-    mixes: Sequence[float] = (),
-    frozen: bool = False,
-) -> Tensor | None:
-    """The image after explicit steps of these sizes, not differentiable; None where the reference must take them.
-
-    With ``mixes`` each step is mixed with the iterate before it; ``frozen`` keeps the tensor of the first image. See
-    :meth:`Engine.advance`.
-    """
-    chosen, plan = select(operator, activation, structure, u, engine)
-    if chosen is None or plan is None or ((mixes or frozen) and not chosen.cycles):
-        return None
-    values = numbers(trained(operator, activation, structure))
-    return chosen.advance(plan, u.detach().contiguous(), taus, values, mixes, frozen)
-
-
-def step(
-    operator: Operator,
-    activation: Activation,
-    structure: Operator | None,
-    u: Tensor,
-    tau: Tensor | float,
-    engine: str = "auto",
-    out: Tensor | None = None,
-) -> Tensor | None:
-    """One explicit step, differentiable in ``u``, ``tau``, contrast and beta; None where the reference must take it.
-
-    ``out`` is a contiguous tensor for the result, where nothing is differentiated.
-    """
-    values = trained(operator, activation, structure)
-    parts = [part for part in (u, tau, *values) if isinstance(part, Tensor)]
-    learning = torch.is_grad_enabled() and any(part.requires_grad for part in parts)
-    chosen, plan = select(operator, activation, structure, u, engine, learning=learning)
-    if chosen is None or plan is None:
-        return None
-    if not learning and not transformed(u):
-        return chosen.advance(plan, u.detach().contiguous(), [float(tau)], numbers(values), out=out)
-    tau = torch.as_tensor(tau, dtype=torch.float64)
-    result: Tensor = Step.apply(u, tau, *values, plan, chosen)  # type: ignore[no-untyped-call]
-    return result
-
-
-def select(
-    operator: Operator,
-    activation: Activation,
-    structure: Operator | None,
-    u: Tensor,
+    numbers: Sequence[Row],
     engine: str = "auto",
     *,
-    learning: bool = False,
-) -> tuple[Engine | None, Plan | None]:
-    """The engine for a step on this image and the plan it takes, or ``(None, None)`` for the reference.
+    mixes: Sequence[float] = (),
+    frozen: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The image after the steps with these numbers, by the engine of that name; see :meth:`Engine.advance`.
 
-    Under ``"auto"`` a missing package or a model without compiled form leads to the reference, with one line in the log
+    Differentiable where PyTorch records derivatives; ``out`` is for where it does not.
+    """
+    if watched(step, u, numbers):
+        learning = torch.is_grad_enabled()
+        done = select(step, u, engine, learning=learning).chain(step, u, numbers, mixes=mixes, frozen=frozen)
+        return done if out is None else out.copy_(done)
+    chosen = select(step, u, engine)
+    return chosen.advance(step, u.detach().contiguous(), numbers, mixes=mixes, frozen=frozen, out=out)
+
+
+def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
+    """The engine that takes the step on this image, and its derivatives when learning.
+
+    Under ``"auto"`` a missing package or a step without compiled form leads to the reference, with one line in the log
     of ``whorl.engines`` per reason; an engine asked for by name raises instead.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r} is unknown. Known: {', '.join(ENGINES)}.")
     if engine == "reference" or not _plain(u):
-        return None, None
+        return ReferenceEngine()
     name = _DEVICES.get(u.device.type, "") if engine == "auto" else engine
-    plan = describe(operator, activation, structure) if u.dim() == 4 else "a volume has no compiled form"
-    reason = plan if isinstance(plan, str) else _missing(name)
-    if not reason and isinstance(plan, Plan):
+    reason = step.form if isinstance(step.form, str) else _missing(name)
+    if not reason:
         chosen = _engine(name)
-        if _transforms() and not isinstance(chosen, ForwardEngine):
-            return None, None
-        reason = chosen.refusal(plan, u, learning)
+        reason = chosen.refusal(step, u, learning=learning)
+        if not reason and _forwards() and not chosen.capabilities.forward:
+            return ReferenceEngine()
         if not reason:
-            return chosen, plan
+            return chosen
     if engine != "auto":
         raise ValueError(f"engine {engine!r}: {reason}. Leave the engine out, or ask for 'reference'.")
     if name:
         _say_once(f"{reason}; the reference engine takes over, slower but equal up to rounding.")
-    return None, None
+    return ReferenceEngine()
+
+
+def watched(step: Step, u: Tensor, numbers: Sequence[Row]) -> bool:
+    """Whether derivatives of the steps are asked for, or PyTorch transforms them."""
+    if transformed(u):
+        return True
+    if not torch.is_grad_enabled():
+        return False
+    given = (part for each in numbers for part in each if isinstance(part, Tensor))
+    return u.requires_grad or any(part.requires_grad for part in (*given, *step.parameters()))
 
 
 def transformed(u: Tensor) -> bool:
     """Whether PyTorch records what happens to the tensor, or transforms it: numbers alone would not do as a result."""
-    return not _plain(u) or bool(_transforms()) or forward_ad._current_level >= 0
+    return not _plain(u) or _forwards()
+
+
+def _forwards() -> bool:
+    """Whether derivatives are taken forwards, or tensors stand for many."""
+    return bool(_transforms()) or forward_ad._current_level >= 0
 
 
 def _plain(u: Tensor) -> bool:
@@ -130,7 +108,6 @@ def _plain(u: Tensor) -> bool:
         and torch._C._get_tracing_state() is None
         and all(level.key() in _FORWARD for level in _transforms())
         and torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is None
-        and not (u.is_cuda and torch.cuda.is_current_stream_capturing())
     )
 
 

@@ -10,9 +10,8 @@ direction, or a matrix). On the mirrored image the flux is mirrored as well, so 
 is wide enough give the exact adjoint without any boundary case.
 """
 
-import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,8 @@ from whorl.operators import (
     Smoothing,
 )
 from whorl.schemes import equal_steps
+from whorl.steps import Known, Numbers, Step
+from whorl.steps.substitutes import without_scale_weights
 
 if TYPE_CHECKING:
     from whorl.networks import DiffusionNetwork
@@ -102,30 +103,37 @@ def model_chain(model: Model, time: float | None = None, *, steps: int | None = 
             raise ValueError(f"{model.name}: time must be positive, got {time}.")
         taus = equal_steps(time, model.automatic_step())
     about = {"model": model.name, **model.settings, "time": math.fsum(taus), "steps": len(taus), "tau": taus[0]}
-    outer, inner = _weights(model.operator), _inner_weights(model.structure or model.operator, model.activation)
-    return Chain(
-        _bank(model.operator),
-        None if model.structure is None else _bank(model.structure),
-        torch.tensor(taus, dtype=torch.float64)[:, None] * outer,
-        inner.expand(len(taus), -1),
-        _without_weights(model.activation),
-        about,
-    )
+    return chain_of(model.description, [Numbers(tau) for tau in taus], about)
 
 
 def network_chain(network: "DiffusionNetwork", name: str = "network") -> Chain:
     """The steps of a trained network."""
-    from whorl.networks.base import activation
+    about = {"network": name, **network.spec.as_dict(), **network.values()}
+    return chain_of(network.description, network.numbers(), about)
 
-    spec, stack = network.spec, network.stack
-    bank = _bank(stack)
-    count = len(bank.gaussians)
-    with torch.no_grad():
-        tau, inverse, outer, inner = network.coefficients(1.0).double().split([1, 1, count, count], dim=1)
-    centred = Bank(_stencils(CellGradient(0.5)), bank.gaussians) if spec.centred else None
-    phi = activation(spec, stack.sampling.omega, 1.0, trainable=False)
-    about = {"network": name, **spec.as_dict(), **network.values()}
-    return Chain(bank, centred, tau * outer, inverse * inner, _without_weights(phi), about)
+
+@torch.no_grad()
+def chain_of(step: Step, numbers: Sequence[Numbers | Known], about: Mapping[str, Any]) -> Chain:
+    """The steps of a description with these numbers."""
+    omega = step.operator.scale_weights(torch.zeros(1, dtype=torch.float64)).flatten()
+    inside = step.activation.inside
+    own = step.complete(Numbers(1.0))
+    outer, inner = [], []
+    for each in numbers:
+        tau, contrast, beta, seen = step.complete(each)
+        # Another contrast means other weights inside the diffusivity, and for total variation another factor before it.
+        front = step.at(each).activation.diffusivity.maximum() / step.activation.diffusivity.maximum()
+        outer.append(tau * front * omega * beta**2)
+        weights = torch.ones_like(seen) if inside is None else torch.tensor(inside).to(seen)
+        inner.append(weights * seen**2 * ((own.contrast / contrast) ** 2).flatten())
+    return Chain(
+        _bank(step.operator),
+        None if step.structure is None else _bank(step.structure),
+        torch.stack(outer).cpu(),
+        torch.stack(inner).cpu(),
+        without_scale_weights(step.activation),
+        about,
+    )
 
 
 def _bank(operator: Operator) -> Bank:
@@ -135,27 +143,6 @@ def _bank(operator: Operator) -> Bank:
     if isinstance(operator, Composed):
         return Bank(_stencils(operator.operator), (tuple(operator.smoothing.weights),))
     return Bank(_stencils(operator), ((1.0,),))
-
-
-def _weights(operator: Operator) -> Tensor:
-    r"""The weights :math:`\omega_\ell \beta_\ell^2` of the scales in the flux."""
-    if not isinstance(operator, ScaleStack):
-        return torch.ones(1, dtype=torch.float64)
-    return operator.get_buffer("omega") * operator.beta.detach() ** 2
-
-
-def _inner_weights(operator: Operator, phi: Activation) -> Tensor:
-    r"""The weights :math:`\omega_\ell \beta_\ell^2`, or :math:`\beta_\ell^2` alone, inside the diffusivity."""
-    squares = operator.beta.detach() ** 2 if isinstance(operator, ScaleStack) else torch.ones(1, dtype=torch.float64)
-    omega = phi._buffers["scale_weights"]
-    return squares if omega is None else omega * squares
-
-
-def _without_weights(phi: Activation) -> Activation:
-    """A copy of the activation that adds up scales as they are; their weights are in the chain's tables."""
-    plain = copy.deepcopy(phi)
-    plain._buffers["scale_weights"] = None
-    return plain.requires_grad_(False)
 
 
 def _stencils(operator: Operator) -> Tensor:

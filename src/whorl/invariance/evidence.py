@@ -143,9 +143,7 @@ def flow(model: "Model", time: float) -> Filter:
     steps = equal_steps(time, model.automatic_step())
 
     def filter(u: Tensor) -> Tensor:
-        for tau in steps:
-            u = model._step(u, tau)
-        return u
+        return model.advance(u, steps)
 
     return filter
 

@@ -113,18 +113,16 @@ def working_bytes(stages: Sequence[Stage], channels: int, dtype: torch.dtype) ->
         own = next((t.device for t in (*step.parameters(), *step.buffers())), torch.device("cpu"))
         probe = torch.zeros(1, channels, 4, 4, dtype=dtype, device=own)
         with torch.no_grad():
-            v = step.operator(probe[:, :1])
-            engine, _ = engines.select(step.operator, step.activation, step.structure, probe)
-        responses, kind = float(v.shape[2] * v.shape[3]), "reference" if engine is None else "compiled"
+            v = step.description.operator(probe[:, :1])
+            engine = engines.select(step.description, probe).name
+        responses, kind = float(v.shape[2] * v.shape[3]), "reference" if engine == "reference" else "compiled"
     floats, more = FLOATS[kind]
     return (floats + more * responses) * channels * dtype.itemsize, SCRATCH_COST / responses
 
 
 def _diffusion_step(stage: Stage) -> Any:
-    """The model or block behind a stage: something with operator, activation and structure."""
-    network = getattr(stage.apply, "network", None)
-    blocks = getattr(network, "blocks", None)
-    return blocks[0] if blocks else getattr(stage.apply, "model", None)
+    """The model or network behind a stage: something with the description of a step."""
+    return getattr(stage.apply, "network", None) or getattr(stage.apply, "model", None)
 
 
 def _divisions(count: int) -> list[int]:

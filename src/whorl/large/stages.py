@@ -125,7 +125,7 @@ class _Steps:
     engine: str
 
     def __call__(self, u: Tensor) -> Tensor:
-        return self.model._advance(u, list(self.taus), self.engine)
+        return self.model.advance(u, self.taus, self.engine)
 
 
 @dataclass(frozen=True)

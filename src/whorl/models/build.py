@@ -120,13 +120,7 @@ def uncoupled_twin(model: Model) -> Model:
     ('channels',)
     """
     old = model.activation
-    weights = old._buffers["scale_weights"]
-    twin = Uncoupled(
-        old.diffusivity,
-        old.couple,
-        axes=model.operator.axes,
-        scale_weights=None if weights is None else weights.tolist(),
-    )
+    twin = Uncoupled(old.diffusivity, old.couple, axes=model.operator.axes, scale_weights=old.inside)
     return Model(
         model.operator, twin, structure=model.structure, name=f"uncoupled {model.name}", settings=model.settings
     )

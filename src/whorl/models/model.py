@@ -1,16 +1,15 @@
 """A diffusion model: everything the paper's table says of it, as one module."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from whorl import engines
 from whorl.activations import Activation
 from whorl.energies import Energy, QuadraticFidelity, refusal
 from whorl.foundations import validation
-from whorl.foundations.types import Image, Responses
+from whorl.foundations.types import Image
 from whorl.operators import Operator
 from whorl.schemes import (
     SCHEMES,
@@ -20,12 +19,12 @@ from whorl.schemes import (
     equal_cycles,
     equal_steps,
     fed_steps,
-    fsi_cycle,
     fsi_steps,
     growing_cycles,
     l2_limit,
     max_min_limit,
 )
+from whorl.steps import Described, Numbers, Step
 
 __all__ = ["Model"]
 
@@ -69,6 +68,12 @@ class Model(nn.Module):
         super().__init__()
         self.operator, self.activation, self.structure, self.fidelity = operator, activation, structure, fidelity
         self.name, self.settings = name, dict(settings or {})
+        self._described = Described()
+
+    @property
+    def description(self) -> Step:
+        """The step of the model, as engines take it."""
+        return self._described.of(self.operator, self.activation, self.structure, self.fidelity)
 
     def energy(self, u: Image) -> Tensor:
         """The energy of the image, all of the batch together; an error where the model has none."""
@@ -86,7 +91,7 @@ class Model(nn.Module):
 
     def rhs(self, u: Image) -> Image:
         r"""The right hand side :math:`-K^* \Phi(K u)` (minus the gradient of the data term) of the flow."""
-        return self._rhs(self._checked(u))
+        return -self.description.gradient(self._checked(u))
 
     def step_limit(self, dimension: int | None = None) -> float:
         r"""The L2 limit :math:`2 / (\|K\|^2 g_{\max} + w)` of explicit steps; refused above, unless insisted.
@@ -121,11 +126,17 @@ class Model(nn.Module):
         space = u.dim() - 2
         tau = self.automatic_step(space) if tau is None else validation.number(tau, "tau", self.name, 0.0)
         check_step(tau, self.step_limit(space), self.name, insist=insist)
-        if out is None:
-            return self._step(u, tau, engine)
-        if self._learns(u):
-            raise ValueError(f"{self.name}: a result in out= has no derivative. Leave it away, or use torch.no_grad().")
-        return self._step(u, tau, engine, validation.receiver(out, u, self.name))
+        if out is not None:
+            if engines.watched(self.description, u, ()):
+                raise ValueError(
+                    f"{self.name}: a result in out= has no derivative. Leave it away, or use torch.no_grad()."
+                )
+            out = validation.receiver(out, u, self.name)
+        return engines.advance(self.description, u, [Numbers(tau)], engine, out=out)
+
+    def advance(self, u: Image, taus: Sequence[float], engine: str = "auto") -> Image:
+        """The image after steps of these sizes, which are not checked: for those who have done so."""
+        return engines.advance(self.description, u, [Numbers(tau) for tau in taus], engine)
 
     def forward(
         self,
@@ -151,7 +162,9 @@ class Model(nn.Module):
         tau = None if tau is None else validation.number(tau, "tau", self.name, 0.0, open_low=True)
         largest = self.automatic_step(space) if tau is None else tau
         check_step(min(largest, time), self.step_limit(space), self.name, insist=insist)
-        u = validation.squarable(u.contiguous(), self.operator.squared_norm_bound(space), self.name)
+        u = u.contiguous()
+        if not engines.transformed(u):
+            validation.squarable(u, self.operator.squared_norm_bound(space), self.name)
         if scheme not in SCHEMES:
             raise ValueError(f"{self.name}: scheme {scheme!r} is unknown. Known: {', '.join(SCHEMES)}.")
         if scheme != "explicit":
@@ -159,18 +172,15 @@ class Model(nn.Module):
         if cycles is not None:
             raise ValueError(f"{self.name}: cycles = {cycles} has no meaning for explicit steps. Use scheme='fsi'.")
         steps = equal_steps(time, largest)
-        if not steps:
-            return u.clone()
-        learning = self._learns(u)
         # Compiled engines take several steps in one pass over the image, but cannot look back at those in between.
-        stride = 1 if learning or self.fidelity is not None else len(steps) if progress is None else 8
-        for done in range(0, len(steps), stride):
-            some = steps[done : done + stride]
-            u = self._step(u, some[0], engine) if stride == 1 else self._advance(u, some, engine)
-            for count in range(done + 1, done + len(some) + 1):
+        stride = len(steps) if progress is None else 8
+        for first in range(0, len(steps), stride or 1):
+            some = steps[first : first + stride]
+            u = self.advance(u, some, engine)
+            for count in range(first + 1, first + len(some) + 1):
                 if progress is not None:
                     progress(count, len(steps))
-        return u
+        return u if steps else u.clone()
 
     def with_data(self, data: Image, weight: float) -> "Model":
         r"""The same model with the data term :math:`\frac{w}{2} \|u - f\|^2`, which keeps the flow near ``data``."""
@@ -192,30 +202,6 @@ class Model(nn.Module):
     def extra_repr(self) -> str:
         return f"name={self.name!r}"
 
-    def _rhs(self, u: Image, seen: Responses | None = None) -> Image:
-        K, phi = self.operator, self.activation
-        if seen is None and self.structure is not None:
-            seen = self.structure(u)
-        flux = phi(K(u), seen)
-        force = -K.adjoint(flux)
-        return force if self.fidelity is None else force - self.fidelity.gradient(u)
-
-    def _step(self, u: Image, tau: float, engine: str = "auto", out: Image | None = None) -> Image:
-        done = engines.step(self.operator, self.activation, self.structure, u, tau, engine, out)
-        if done is None:
-            done = u + tau * self._rhs(u)
-        elif self.fidelity is not None:
-            done = done - tau * self.fidelity.gradient(u)
-        return done if out is None or done is out else out.copy_(done)
-
-    def _advance(self, u: Image, steps: list[float], engine: str) -> Image:
-        done = engines.advance(self.operator, self.activation, self.structure, u, steps, engine)
-        if done is None:
-            for tau in steps:
-                u = u + tau * self._rhs(u)
-            return u
-        return done
-
     def _cycle(
         self,
         u: Image,
@@ -231,43 +217,18 @@ class Model(nn.Module):
         plan = growing_cycles(time, limit) if cycles is None else equal_cycles(time, limit, cycles)
         done, total = 0, sum(plan.lengths)
         u = u.clone()
-        learning = self._learns(u)
-        # Compiled engines take cycles of FSI in one pass over the image; a tensor that stays ends the pass of FED.
+        # Cycles of FSI go through in one pass over the image. In FED the diffusion tensor stays that of the cycle's
+        # start, since only then do the large steps undo each other's growth: one pass for each cycle.
         stride = max(1, len(plan.lengths)) if scheme == "fsi" and progress is None else 1
         for first in range(0, len(plan.lengths), stride):
             some = plan.lengths[first : first + stride]
-            if scheme == "fsi":
-                u = self._semi_iterate(u, some, plan.tau, engine, learning)
-            else:
-                u = self._freeze(u, fed_steps(some[0], plan.tau), engine, learning)
+            taus, mixes = fsi_steps(some, plan.tau) if scheme == "fsi" else (fed_steps(some[0], plan.tau), [])
+            numbers = [Numbers(size) for size in taus]
+            u = engines.advance(self.description, u, numbers, engine, mixes=mixes, frozen=scheme == "fed")
             done += sum(some)
             if progress is not None:
                 progress(done, total)
         return u
-
-    def _semi_iterate(self, u: Image, lengths: tuple[int, ...], tau: float, engine: str, learning: bool) -> Image:
-        if not learning and self.fidelity is None:
-            taus, mixes = fsi_steps(lengths, tau)
-            done = engines.advance(self.operator, self.activation, self.structure, u, taus, engine, mixes=mixes)
-            if done is not None:
-                return done
-        for length in lengths:
-            u = fsi_cycle(lambda v: self._step(v, tau, engine), u, length)
-        return u
-
-    def _freeze(self, u: Image, steps: list[float], engine: str, learning: bool) -> Image:
-        # The tensor stays that of the cycle's start: only then do the large steps undo each other's growth.
-        if not learning and self.fidelity is None:
-            done = engines.advance(self.operator, self.activation, self.structure, u, steps, engine, frozen=True)
-            if done is not None:
-                return done
-        seen = (self.structure or self.operator)(u)
-        for size in steps:
-            u = u + size * self._rhs(u, seen)
-        return u
-
-    def _learns(self, u: Image) -> bool:
-        return torch.is_grad_enabled() and (u.requires_grad or any(p.requires_grad for p in self.parameters()))
 
     def _weight(self) -> float:
         return 0.0 if self.fidelity is None else self.fidelity.weight

@@ -1,4 +1,4 @@
-"""What all trained networks share: a structure, named numbers, and two ways to compute."""
+"""What all trained networks share: a structure, named numbers, and a chain of steps."""
 
 import math
 from abc import ABC, abstractmethod
@@ -7,50 +7,43 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from whorl import engines
 from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
-from whorl.diffusivities import Charbonnier, Diffusivity, Exponential, Rational, Weickert
+from whorl.diffusivities import by_name
 from whorl.foundations.types import Image
-from whorl.networks.chain import FusedChain
 from whorl.networks.spec import NetworkSpec
 from whorl.operators import CellGradient, ScaleSampling, ScaleStack, sample_scales
+from whorl.steps import Known, Step
 
 __all__ = ["DiffusionNetwork", "Values", "activation", "scale_stack"]
 
 Values = dict[str, list[float]]
 
-DIFFUSIVITIES: dict[str, type[Diffusivity]] = {
-    "exponential": Exponential,
-    "rational": Rational,
-    "charbonnier": Charbonnier,
-    "weickert": Weickert,
-}
-
 
 class DiffusionNetwork(nn.Module, ABC):
-    """A chain of explicit diffusion steps on ``(n, c, y, x)``, in plain torch or in fused CUDA kernels."""
+    """A chain of explicit diffusion steps on ``(n, c, y, x)``, by the engine named in ``engine``."""
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__()
         self.spec = spec
-        self.chain: FusedChain | None = None
+        self.engine = "auto"
+
+    @property
+    @abstractmethod
+    def description(self) -> Step:
+        """What all steps have in common."""
 
     @abstractmethod
+    def numbers(self) -> list[Known]:
+        """The numbers of every step, none left open."""
+
+    def forward(self, u: Image) -> Image:
+        """The image after all steps."""
+        return engines.advance(self.description, u, self.numbers(), self.engine)
+
     def step(self, u: Image, k: int) -> Image:
-        """The image after step ``k`` (counted from 0), in plain torch: the definition."""
-
-    def plain(self, u: Image) -> Image:
-        """The image after all steps, in plain torch."""
-        for k in range(self.spec.steps):
-            u = self.step(u, k)
-        return u
-
-    @abstractmethod
-    def coefficients(self, unit: float) -> Tensor:
-        r"""The numbers of every step, :math:`(\tau X, X\lambda^{-2}, c_1 \dots c_L, w_1 \dots w_L)`: ``(k, 2 + 2 L)``.
-
-        Weights :math:`c_\ell` stand before the flux of a scale, :math:`w_\ell` before its share in the
-        structure measure.
-        """
+        """The image after step ``k`` alone, counted from 0."""
+        return engines.advance(self.description, u, [self.numbers()[k]], self.engine)
 
     @abstractmethod
     def trained(self) -> dict[str, list[Tensor]]:
@@ -62,19 +55,6 @@ class DiffusionNetwork(nn.Module, ABC):
         found = self.get_submodule("operator")
         assert isinstance(found, ScaleStack)
         return found
-
-    def forward(self, u: Image) -> Image:
-        """The image after all steps."""
-        if self.chain is not None and self.chain.supports(self.spec, u):
-            return self.chain(u, self.coefficients(self.chain.unit))
-        return self.plain(u)
-
-    def fused(self) -> "DiffusionNetwork":
-        """Compute in fused CUDA kernels from now on (Triton; float32 images of one channel); returns the network."""
-        if self.spec.centred:
-            raise ValueError(f"{type(self).__name__}.fused: the centred structure measure exists in plain torch only.")
-        self.chain = FusedChain(self.spec, self.stack.sampling.sigma)
-        return self
 
     @property
     def reach(self) -> int:
@@ -125,7 +105,7 @@ def activation(spec: NetworkSpec, omega: Sequence[float], contrast: float, *, tr
     """The coupled (or uncoupled) activation of a network."""
     couple = ("channels", "scales")
     weights = omega if spec.omega_inside else None
-    g = DIFFUSIVITIES[spec.diffusivity](contrast, trainable=trainable)
+    g = by_name(spec.diffusivity, contrast, trainable=trainable)
     if spec.coupling == "anisotropic":
         return Anisotropic(g, couple, gamma=spec.gamma, scale_weights=weights)
     if spec.coupling == "isotropic":

@@ -1,12 +1,11 @@
 """Trained multiscale diffusion: a chain of blocks that share most of their parameters."""
 
-import torch
 from torch import Tensor, nn
 
 from whorl.blocks import DiffusionBlock
-from whorl.foundations.types import Image
 from whorl.networks.base import DiffusionNetwork, activation, scale_stack
 from whorl.networks.spec import NetworkSpec
+from whorl.steps import Known, Numbers, Step
 
 __all__ = ["MultiscaleNetwork"]
 
@@ -52,32 +51,27 @@ class MultiscaleNetwork(DiffusionNetwork):
             phi = activation(spec, self.operator.sampling.omega, contrast, trainable=True)
             self.blocks.append(DiffusionBlock(self.operator, phi, tau, structure=self.structure, trainable_tau=True))
 
-    def step(self, u: Image, k: int) -> Image:
-        """Block ``k``; one block serves for all steps unless each has its own."""
-        result: Tensor = self.blocks[k % len(self.blocks)](u)
-        return result
+    @property
+    def description(self) -> Step:
+        """The step of the first block; those of others differ in their numbers alone."""
+        return self._each()[0].description
 
-    def coefficients(self, unit: float) -> Tensor:
-        """The numbers of every step, for the fused kernels."""
-        tau = torch.stack(self._each("_tau.log")).exp()
-        contrast = torch.stack(self._each("activation.diffusivity._contrast.log")).exp()
-        omega, beta = self.operator.get_buffer("omega"), self.operator.beta
-        seen = beta if self.structure is None else self.structure.beta
-        inner = seen**2 * (omega if self.spec.omega_inside else 1.0)
-        both = torch.cat([omega * beta**2, inner]).expand(len(tau), -1)
-        rows = torch.cat([(unit * tau)[:, None], (unit / contrast**2)[:, None], both], dim=1)
-        return rows.expand(self.spec.steps, -1) if len(rows) == 1 else rows
+    def numbers(self) -> list[Known]:
+        """Those of the blocks; one block serves for all steps unless each has its own."""
+        blocks = self._each()
+        chosen = [blocks[k % len(blocks)] for k in range(self.spec.steps)]
+        return [block.description.complete(Numbers(block.tau)) for block in chosen]
 
     def trained(self) -> dict[str, list[Tensor]]:
         """Step sizes and contrasts (one each, or one per block), weights of the scales."""
         found: dict[str, list[Tensor]] = {
-            "log_tau": self._each("_tau.log"),
-            "log_contrast": self._each("activation.diffusivity._contrast.log"),
+            "log_tau": [block.get_parameter("_tau.log") for block in self._each()],
+            "log_contrast": [block.get_parameter("activation.diffusivity._contrast.log") for block in self._each()],
             "beta": [self.operator.beta],
         }
         if self.structure is not None and self.spec.own_structure:
             found["structure_beta"] = [self.structure.beta]
         return found
 
-    def _each(self, path: str) -> list[Tensor]:
-        return [block.get_parameter(path) for block in self.blocks]
+    def _each(self) -> list[DiffusionBlock]:
+        return [block for block in self.blocks if isinstance(block, DiffusionBlock)]

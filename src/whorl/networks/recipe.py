@@ -2,12 +2,12 @@
 
 import dataclasses
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from whorl import engines
 from whorl.data import RectangleSet
 from whorl.networks.base import DiffusionNetwork
 from whorl.networks.build import build_network
@@ -57,25 +57,23 @@ class Recipe:
         checkpoint: Path | None = None,
         pairs: TensorPairs | None = None,
         team: Team | None = None,
-        fused: bool | None = None,
         capture: bool | None = None,
         progress: Reporter | None = None,
     ) -> tuple[DiffusionNetwork, History]:
         """Train from the starting values, or go on from the checkpoint.
 
-        ``fused`` computes in CUDA kernels, ``capture`` records a step of Adam as a CUDA graph; both by themselves where
-        that is possible: on a CUDA device with Triton, first order, and for the graph one process.
+        ``capture`` records a step of Adam as a CUDA graph; by itself where the compiled engine takes the steps on a
+        CUDA device, with one process.
         """
         network = build_network(self.network).to(device)
-        if fused is None:
-            fused = self.fusible(device)
+        pairs = self.pairs(device) if pairs is None else pairs
         if capture is None:
-            capture = fused and (team is None or team.size == 1)
-        if fused:
-            network.fused()
+            engine = engines.select(network.description, pairs.noisy[:1], learning=True).name
+            alone = team is None or team.size == 1
+            capture = engine == "triton" and self.training.optimiser == "adam" and alone
         history = train(
             network,
-            self.pairs(device) if pairs is None else pairs,
+            pairs,
             self.training,
             checkpoint=checkpoint,
             identity=self.identity(),
@@ -84,11 +82,6 @@ class Recipe:
             progress=progress,
         )
         return network, history
-
-    def fusible(self, device: torch.device | str) -> bool:
-        """Whether the fused kernels can train this network there; second order needs derivatives they do not have."""
-        ready = torch.device(device).type == "cuda" and find_spec("triton") is not None
-        return ready and self.training.optimiser == "adam" and not self.network.centred
 
     def card(self, name: str, runs: dict[int, tuple[DiffusionNetwork, History]], about: str = "") -> ModelCard:
         """The model card of runs with several seeds; the chosen one has the median loss."""

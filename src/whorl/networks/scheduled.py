@@ -5,11 +5,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from whorl import engines
-from whorl.engines.differentiable import Step
-from whorl.foundations.types import Image
 from whorl.networks.base import DiffusionNetwork, activation, scale_stack
 from whorl.networks.spec import NetworkSpec
+from whorl.steps import Described, Known, Step
 
 __all__ = ["ScheduledNetwork"]
 
@@ -53,6 +51,7 @@ class ScheduledNetwork(DiffusionNetwork):
         self.measure = nn.Parameter(-2 * math.log(contrast) * start)
         self.flux_slopes = nn.Parameter(torch.zeros(4, dtype=f64))
         self.measure_slopes = nn.Parameter(torch.zeros(4, dtype=f64))
+        self._described = Described()
 
     def weights(self) -> tuple[Tensor, Tensor]:
         """Weights of the scales in flux and structure measure at every step, each ``(k, L)``."""
@@ -61,28 +60,17 @@ class ScheduledNetwork(DiffusionNetwork):
         measure = torch.exp((levels @ self.measure)[:, None] + terms @ self.measure_slopes)
         return self.operator.get_buffer("omega") * flux, measure
 
-    def step(self, u: Image, k: int) -> Image:
-        """Step ``k`` with its weights, compiled where the image's device has an engine."""
-        K, phi = self.operator, self.activation
-        omega = K.get_buffer("omega")
-        c, w = (weights[k] for weights in self.weights())
-        learning = torch.is_grad_enabled() and (u.requires_grad or c.requires_grad)
-        engine, plan = engines.select(K, phi, None, u, learning=learning)
-        if engine is not None and plan is not None:
-            one, contrast = torch.ones((), dtype=torch.float64), phi.diffusivity.contrast
-            result: Tensor = Step.apply(u, one, contrast, (c / omega).sqrt(), w.sqrt(), plan, engine)  # type: ignore[no-untyped-call]
-            return result
-        v = K(u)
-        shape = (1, 1, -1, 1, 1, 1)
-        flux = phi(v, w.sqrt().view(shape).to(u.dtype) * v)
-        return u - K.adjoint((c / omega).view(shape).to(u.dtype) * flux)
+    @property
+    def description(self) -> Step:
+        """The step with the weights of flux and structure left open."""
+        return self._described.of(self.operator, self.activation, None)
 
-    def coefficients(self, unit: float) -> Tensor:
-        """The numbers of every step, for the fused kernels."""
+    def numbers(self) -> list[Known]:
+        """The weights of every step, as roots: the operator counts them twice."""
         flux, measure = self.weights()
-        ones = torch.full_like(flux[:, :1], unit)
-        inner = measure * self.operator.get_buffer("omega") if self.spec.omega_inside else measure
-        return torch.cat([ones, ones, flux, inner], dim=1)
+        beta, seen = (flux / self.operator.get_buffer("omega")).sqrt(), measure.sqrt()
+        one, contrast = torch.ones_like(flux[0, 0].detach()), self.activation.diffusivity.contrast
+        return [Known(one, contrast, *each) for each in zip(beta, seen, strict=True)]
 
     def trained(self) -> dict[str, list[Tensor]]:
         """Levels (of every step, or the coefficients of their polynomial) and slopes of both schedules."""

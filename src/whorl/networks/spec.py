@@ -4,10 +4,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from whorl.diffusivities import CLASSICAL
+
 __all__ = ["BETTER", "NAMED", "PRINTED", "Coupling", "NetworkSpec", "named"]
 
 Coupling = Literal["uncoupled", "isotropic", "anisotropic"]
-Kind = Literal["exponential", "rational", "charbonnier", "weickert"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class NetworkSpec:
         If positive, the levels of a scheduled network follow a polynomial of this degree over the steps; otherwise
         every step has levels of its own.
     diffusivity : str
-        ``"exponential"``, ``"rational"``, ``"charbonnier"`` or ``"weickert"``.
+        A diffusivity in closed form, such as ``"exponential"``; all of ``whorl.diffusivities.CLASSICAL``.
 
     >>> NetworkSpec("isotropic", gamma=1.0)
     Traceback (most recent call last):
@@ -61,13 +62,14 @@ class NetworkSpec:
     own_structure: bool = False
     scheduled: bool = False
     degree: int = 0
-    diffusivity: Kind = "exponential"
+    diffusivity: str = "exponential"
 
     def __post_init__(self) -> None:
         if self.coupling not in get_args(Coupling):
             raise ValueError(f"NetworkSpec(coupling={self.coupling!r}): choose one of {get_args(Coupling)}.")
-        if self.diffusivity not in get_args(Kind):
-            raise ValueError(f"NetworkSpec(diffusivity={self.diffusivity!r}): choose one of {get_args(Kind)}.")
+        known = tuple(kind.name for kind in CLASSICAL)
+        if self.diffusivity not in known:
+            raise ValueError(f"NetworkSpec(diffusivity={self.diffusivity!r}): choose one of {known}.")
         if self.scheduled and (self.centred or self.own_steps or self.own_structure or self.sigma):
             raise ValueError("NetworkSpec(scheduled=True): has steps and structure of its own; leave the others out.")
         for name, low, high in (("alpha", 0.0, 0.5), ("gamma", 0.0, 1.0)):

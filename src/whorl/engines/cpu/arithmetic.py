@@ -32,6 +32,7 @@ __all__ = [
     "one",
     "put",
     "source_stamp",
+    "tiny",
     "two",
     "zero",
 ]
@@ -144,6 +145,9 @@ def literal(number: float) -> Callable[[float], float]:
 
 
 zero, half, one, two = literal(0.0), literal(0.5), literal(1.0), literal(2.0)
+
+tiny = literal(1e-37)
+"""Keeps divisions finite; far above the smallest normal number of both precisions."""
 
 
 @intrinsic

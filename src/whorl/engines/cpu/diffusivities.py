@@ -6,32 +6,23 @@ linear in it. Which function is meant is a literal number, settled when a kernel
 """
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from whorl.engines.cpu.arithmetic import by_literal, decay_series, exp2, fma, half, literal, one, zero
+from whorl.diffusivities.base import NODES, WEIGHTS
+from whorl.engines.cpu.arithmetic import by_literal, compiled, decay_series, exp2, fma, half, literal, one, tiny, zero
 
-__all__ = ["KINDS", "amplitude", "rate", "secant", "slope", "value"]
-
-EXPONENTIAL, RATIONAL, CHARBONNIER, WEICKERT, HOMOGENEOUS = range(5)
-KINDS = {
-    "Exponential": EXPONENTIAL,
-    "Rational": RATIONAL,
-    "Charbonnier": CHARBONNIER,
-    "RegularisedTV": CHARBONNIER,
-    "Weickert": WEICKERT,
-    "Homogeneous": HOMOGENEOUS,
-}
-"""The diffusivities with a compiled form, by class name."""
+__all__ = ["FUNCTIONS", "KINDS", "amplitude", "rate", "secant", "slope", "value"]
 
 
 def rate(name: str, contrast: float) -> float:
     """The number that stands inside the function for a given contrast."""
-    return -1 / (2 * math.log(2) * contrast**2) if name == "Exponential" else contrast**-2
+    return -1 / (2 * math.log(2) * contrast**2) if name == "exponential" else contrast**-2
 
 
 def amplitude(name: str, contrast: float) -> tuple[float, int]:
     """The factor in front of the function, and the power of the contrast in it."""
-    return (1 / contrast, -1) if name == "RegularisedTV" else (1.0, 0)
+    return (1 / contrast, -1) if name == "tv" else (1.0, 0)
 
 
 def _exponential(kind: int, s2: float, rate: float) -> Any:
@@ -84,35 +75,82 @@ def _homogeneous_slope(kind: int, s2: float, h: float, rate: float, unit: float)
     return zero(s2)
 
 
-def _exponential_secant(kind: int, width: float, h: float, h_far: float, unit: float) -> Any:
+def _exponential_secant(kind: int, low: float, width: float, h: float, h_far: float, rate: float, unit: float) -> Any:
     z = half(width) * width * unit
     near = h * decay_series(min(z, _near(z)))
     far = (h - h_far) / max(z, _near(z))
     return -half(z) * unit * (near if z < _near(z) else far)
 
 
-def _rational_secant(kind: int, width: float, h: float, h_far: float, unit: float) -> Any:
+def _rational_secant(kind: int, low: float, width: float, h: float, h_far: float, rate: float, unit: float) -> Any:
     return -(unit * h) * h_far
 
 
-def _charbonnier_secant(kind: int, width: float, h: float, h_far: float, unit: float) -> Any:
+def _charbonnier_secant(kind: int, low: float, width: float, h: float, h_far: float, rate: float, unit: float) -> Any:
     both = h * h_far
     return -unit * both * both / (h + h_far)
 
 
-def _no_secant(kind: int, width: float, h: float, h_far: float, unit: float) -> Any:
-    raise TypeError("Weickert's diffusivity has no secant in closed form")
+def _weickert_secant(kind: int, low: float, width: float, h: float, h_far: float, rate: float, unit: float) -> Any:
+    # Close arguments: the mean of the slope over the interval, by Gauss' five points.
+    step = width if width * unit < _close(width) else zero(width)
+    near = zero(width)
+    near = fma(_w1(low), _weickert_slope_at(fma(_x1(low), step, low), rate, unit), near)
+    near = fma(_w2(low), _weickert_slope_at(fma(_x2(low), step, low), rate, unit), near)
+    near = fma(_w3(low), _weickert_slope_at(fma(half(low), step, low), rate, unit), near)
+    near = fma(_w2(low), _weickert_slope_at(fma(_x4(low), step, low), rate, unit), near)
+    near = fma(_w1(low), _weickert_slope_at(fma(_x5(low), step, low), rate, unit), near)
+    far = (h_far - h) / max(width, tiny(width))
+    return near if width * unit < _close(width) else far
 
 
-def _homogeneous_secant(kind: int, width: float, h: float, h_far: float, unit: float) -> Any:
+@compiled()
+def _weickert_slope_at(s2: float, rate: float, unit: float) -> Any:
+    x = max(s2 * rate, _flat(s2))
+    x2 = x * x
+    exponent = _steepness(s2) / (x2 * x2)
+    return _four_ln2(s2) * exponent * exp2(exponent) * unit / x
+
+
+_close = literal(0.05)
+_x1, _x2, _x4, _x5 = (literal(node) for node in (NODES[0], NODES[1], NODES[3], NODES[4]))
+_w1, _w2, _w3 = (literal(weight) for weight in WEIGHTS[:3])
+
+
+def _homogeneous_secant(kind: int, low: float, width: float, h: float, h_far: float, rate: float, unit: float) -> Any:
     return zero(width)
 
 
-value = by_literal(_exponential, _rational, _charbonnier, _weickert, _homogeneous)
+class Functions(NamedTuple):
+    """The three functions of one diffusivity."""
+
+    value: Callable[..., Any]
+    slope: Callable[..., Any]
+    secant: Callable[..., Any]
+
+
+_CHARBONNIER = Functions(_charbonnier, _charbonnier_slope, _charbonnier_secant)
+
+FUNCTIONS = {
+    "exponential": Functions(_exponential, _exponential_slope, _exponential_secant),
+    "rational": Functions(_rational, _rational_slope, _rational_secant),
+    "charbonnier": _CHARBONNIER,
+    "tv": _CHARBONNIER,
+    "weickert": Functions(_weickert, _weickert_slope, _weickert_secant),
+    "homogeneous": Functions(_homogeneous, _homogeneous_slope, _homogeneous_secant),
+}
+"""The diffusivities in closed form, by name."""
+
+_DISTINCT = list(dict.fromkeys(FUNCTIONS.values()))
+
+KINDS = {name: _DISTINCT.index(functions) for name, functions in FUNCTIONS.items()}
+"""The literal number of each."""
+
+value = by_literal(*(functions.value for functions in _DISTINCT))
 """``h(s2)``."""
 
-slope = by_literal(_exponential_slope, _rational_slope, _charbonnier_slope, _weickert_slope, _homogeneous_slope)
+slope = by_literal(*(functions.slope for functions in _DISTINCT))
 """``h'(s2)``, given ``h = h(s2)``."""
 
-secant = by_literal(_exponential_secant, _rational_secant, _charbonnier_secant, _no_secant, _homogeneous_secant)
-"""``(h(x + width) - h(x)) / width`` from both values, exact down to ``width = 0``; not for Weickert's function."""
+secant = by_literal(*(functions.secant for functions in _DISTINCT))
+"""``(h(low + width) - h(low)) / width`` from both values, exact down to ``width = 0``."""

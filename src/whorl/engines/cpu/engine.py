@@ -1,4 +1,4 @@
-"""The compiled engine for processors: plans in, tensors out."""
+"""The compiled engine for processors: forms in, tensors out."""
 
 import platform
 from collections.abc import Sequence
@@ -10,16 +10,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Engine, ForwardEngine, Gradients, Numbers
+from whorl.engines.base import Engine, Row
 from whorl.engines.cpu.derivative import derivative
-from whorl.engines.cpu.layout import Array, constants, directions, gradients, kind, layout
+from whorl.engines.cpu.fields import Array, Values, constants, directions, fields_of, gradients, kind
 from whorl.engines.cpu.pipeline import LINE, SLOTS, pipeline, pitch
 from whorl.engines.cpu.rows import LANE
 from whorl.engines.cpu.strips import strip
 from whorl.engines.cpu.tangents import tangents
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import fresh, room
-from whorl.engines.plan import Plan
+from whorl.engines.differentiable import CompiledEngine
+from whorl.steps import Form, Known, Step
 
 __all__ = ["NumbaEngine", "engine"]
 
@@ -44,51 +45,49 @@ def engine() -> Engine:
     return NumbaEngine()
 
 
-class NumbaEngine(ForwardEngine):
+class NumbaEngine(CompiledEngine):
     """Kernels compiled by Numba at first use and kept on disk; on all threads that torch uses."""
 
     name = "numba"
 
-    def refusal(self, plan: Plan, u: Tensor, learning: bool) -> str:
-        if u.device.type != "cpu":
-            return f"the engine 'numba' works on the processor, the image is on {u.device}"
-        if u.dtype not in (torch.float32, torch.float64):
-            return f"{u.dtype} has no compiled form"
-        if learning and plan.diffusivity == "Weickert" and plan.coupling == "anisotropic":
-            return "the derivative of Weickert's diffusivity as a matrix function has no compiled form"
-        return "" if _has_fma() else "this processor has no fused multiply-add"
+    def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
+        lacking = super().refusal(step, u, learning=learning)
+        return lacking or ("" if _has_fma() else "this processor has no fused multiply-add")
 
     def advance(
         self,
-        plan: Plan,
+        step: Step,
         u: Tensor,
-        taus: Sequence[float],
-        numbers: Numbers,
+        numbers: Sequence[Row],
+        *,
         mixes: Sequence[float] = (),
         frozen: bool = False,
         out: Tensor | None = None,
     ) -> Tensor:
-        mixes = mixes or [1.0] * len(taus)
+        form = _form(step)
         if frozen:
-            # The image that steers travels along as further channels, which do not flow.
+            # The first image travels along as further channels, which steer and do not flow.
             C = u.shape[1]
-            both = self.advance(replace(plan, frozen=True), torch.cat([u, u], 1), taus, numbers, mixes)
-            return both[:, :C].contiguous() if out is None else out.copy_(both[:, :C])
-        if plan.pointwise:
-            return _piped(plan, u, list(taus), list(mixes), numbers, out)
-        if len(taus) == 1 and out is not None:
-            return _smoothed(plan, u, taus[0], numbers, out)
-        before = u
-        for tau, mix in zip(taus, mixes, strict=True):
-            after = _smoothed(plan, u, tau, numbers, fresh(u))
-            before, u = u, after if mix == 1 else torch.lerp(before, after, mix)
-        return u if out is None else out.copy_(u)
+            form, u = replace(form, frozen=True), torch.cat([u, u], 1)
+        values = [Values.of(step.complete(each)) for each in numbers]
+        if form.pointwise and step.fidelity is None and len({each[1:] for each in values}) <= 1:
+            return _piped(form, u, values, list(mixes), out)
 
-    def pull_back(self, plan: Plan, u: Tensor, w: Tensor, tau: float, numbers: Numbers) -> Gradients:
+        def one(u: Tensor, each: Row) -> Tensor:
+            into = out if len(numbers) == 1 and not frozen else None
+            given = Values.of(step.complete(each))
+            return _piped(form, u, [given], [], into) if form.pointwise else _smoothed(form, u, given, into)
+
+        done = self.one_by_one(one, step, u, numbers, mixes)
+        done = done[:, :C].contiguous() if frozen else done
+        return done if out is None or done is out else out.copy_(done)
+
+    def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
         n, C, H, W = u.shape
-        where = layout(plan, C, _real(u))
-        values = constants(plan, where, tau, numbers)
-        kernel = derivative(*kind(plan))
+        form, given = _form(step), Values.of(numbers)
+        where = fields_of(form, C, _real(u))
+        values = constants(form, where, given)
+        kernel = derivative(*kind(form))
         out = torch.empty_like(u)
         flat, cotangent, result = _flat(u), _flat(w), _flat(out)
         sums = np.zeros((n, H + 1, where.fields, 2))
@@ -106,24 +105,16 @@ class NumbaEngine(ForwardEngine):
             )  # fmt: skip
 
         run(work, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H, n, 4 * halo)])
-        return Gradients(out, *gradients(plan, where, sums.sum((0, 1)), tau, numbers))
+        return out, gradients(form, where, sums.sum((0, 1)), given).tensors()
 
-    def push_forward(
-        self,
-        plan: Plan,
-        u: Tensor,
-        du: Tensor,
-        tau: float,
-        dtau: Sequence[float],
-        numbers: Numbers,
-        dnumbers: Sequence[Numbers],
-    ) -> Tensor:
+    def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Known, moves: Sequence[Known]) -> Tensor:
         n, C, H, W = u.shape
-        where = layout(plan, C, _real(u))
-        values = constants(plan, where, tau, numbers)
-        moves = [directions(plan, where, tau, dt, numbers, moved) for dt, moved in zip(dtau, dnumbers, strict=True)]
-        d_weight, d_factor = (np.concatenate(parts).astype(where.taps.dtype) for parts in zip(*moves, strict=True))
-        kernel = tangents(*kind(plan))
+        form, given = _form(step), Values.of(numbers)
+        where = fields_of(form, C, _real(u))
+        values = constants(form, where, given)
+        moved = [directions(form, where, given, Values.of(move)) for move in moves]
+        d_weight, d_factor = (np.concatenate(parts).astype(where.taps.dtype) for parts in zip(*moved, strict=True))
+        kernel = tangents(*kind(form))
         out = torch.empty_like(du)
         flat, moving, result = _flat(u), _flat(du), _flat(out)
         ones = np.ones(where.fields, where.taps.dtype)
@@ -143,16 +134,23 @@ class NumbaEngine(ForwardEngine):
         return out
 
 
-def _piped(
-    plan: Plan, u: Tensor, taus: list[float], mixes: list[float], numbers: Numbers, into: Tensor | None
-) -> Tensor:
+def _form(step: Step) -> Form:
+    assert isinstance(step.form, Form)
+    return step.form
+
+
+def _piped(form: Form, u: Tensor, numbers: list[Values], mixes: list[float], into: Tensor | None) -> Tensor:
     n, C, H, W = u.shape
-    members = C if plan.couple_channels else 1
+    if not numbers:
+        return u.clone() if into is None else into.copy_(u)
+    members = C if form.couple_channels else 1
     groups = n * C // members
-    where = layout(plan, C, _real(u))
-    kernel = pipeline(*kind(plan), members if members in (1, 3) else 0)
+    where = fields_of(form, C, _real(u))
+    kernel = pipeline(*kind(form), members if members in (1, 3) else 0)
     real = where.taps.dtype
-    unit = constants(plan, where, 1.0, numbers)
+    taus, mixes = [each.tau for each in numbers], mixes or [1.0] * len(numbers)
+    # All steps have the same contrast.
+    unit = constants(form, where, numbers[0]._replace(tau=1.0))
     # With one scale the weight is common to all fields and can join the rate.
     inner = real.type(unit.rate * unit.weight[-1])
     sizes = (np.array(taus) * float(unit.factor[-1])).astype(real)
@@ -199,11 +197,12 @@ def _window(W: int, pixel: int, steps: int) -> tuple[int, int]:
     return depth, max(room // depth, NARROW)
 
 
-def _smoothed(plan: Plan, u: Tensor, tau: float, numbers: Numbers, out: Tensor) -> Tensor:
+def _smoothed(form: Form, u: Tensor, numbers: Values, into: Tensor | None) -> Tensor:
     n, C, H, W = u.shape
-    where = layout(plan, C, _real(u))
-    values = constants(plan, where, tau, numbers)
-    kernel = strip(*kind(plan))
+    out = fresh(u) if into is None else into
+    where = fields_of(form, C, _real(u))
+    values = constants(form, where, numbers)
+    kernel = strip(*kind(form))
     flat, result = _flat(u), _flat(out)
     halo = int(where.radius[where.scale[where.moved]].max()) + 1
 

@@ -14,10 +14,9 @@ Only the direction is divided by :math:`\delta`, so equal eigenvalues are no exc
 import math
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, half, one, put, zero
+from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, half, one, put, tiny, zero
 from whorl.engines.cpu.cells import bilinear, collect, entries, flow, haar, spread
 from whorl.engines.cpu.diffusivities import secant, slope, value
-from whorl.engines.cpu.tensors import tiny
 
 __all__ = ["flux_pair", "linearise", "products"]
 
@@ -63,7 +62,7 @@ def _linearise_anisotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, 
         top, low = centre + radius, max(centre - radius, zero(xx))
         h_top, h_low = value(kind, top, rate), value(kind, low, rate)
         slope_top, slope_low = slope(kind, top, h_top, rate, unit), slope(kind, low, h_low, rate, unit)
-        s = secant(kind, radius + radius, h_low, h_top, unit)
+        s = secant(kind, low, radius + radius, h_low, h_top, rate, unit)
         mean, m, n_ = half(xx) * (h_top + h_low), half(xx) * (slope_top + slope_low), half(xx) * (slope_top - slope_low)
         mixed = s * xy
         put(Ja, j, fma(s, split, mean))

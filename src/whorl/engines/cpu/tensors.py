@@ -6,13 +6,10 @@ The anisotropic case is :math:`h(J) = \tfrac12 (h_1 + h_2) I + h[\nu_2, \nu_1] (
 
 import math
 
-from whorl.engines.cpu.arithmetic import by_literal, fma, half, literal, zero
+from whorl.engines.cpu.arithmetic import by_literal, fma, half, tiny, zero
 from whorl.engines.cpu.diffusivities import value
 
-__all__ = ["respond", "tiny"]
-
-tiny = literal(1e-37)
-"""Keeps divisions finite; far above the smallest normal number of both precisions."""
+__all__ = ["respond"]
 
 
 def _uncoupled(coupling, kind, xx, xy, yy, rate):  # type: ignore[no-untyped-def]

@@ -9,9 +9,8 @@ within those of the law and keep its step limit. At equal eigenvalues any basis 
 import math
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import by_literal, compiled, exp2, fma, half, literal, one, zero
+from whorl.engines.cpu.arithmetic import by_literal, compiled, exp2, fma, half, literal, one, tiny, zero
 from whorl.engines.cpu.diffusivities import value
-from whorl.engines.cpu.tensors import tiny
 from whorl.engines.cpu.volume_cells import ANISOTROPIC
 
 __all__ = ["COHERENCE", "LINES", "PLATES", "RANK_ONE", "eigen", "respond"]

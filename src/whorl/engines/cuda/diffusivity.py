@@ -20,20 +20,17 @@ finite and right on flat images.
 import triton
 import triton.language as tl
 
-HOMOGENEOUS, EXPONENTIAL, RATIONAL, CHARBONNIER, WEICKERT = range(5)
-UNCOUPLED, ISOTROPIC, ANISOTROPIC = range(3)
-
 
 @triton.jit
 def diffusivity(s2, i2, KIND: tl.constexpr):
     """g(s2)."""
-    if KIND == 0:
+    if KIND == "homogeneous":
         g = tl.zeros_like(s2) + 1.0
-    elif KIND == 1:
+    elif KIND == "exponential":
         g = tl.exp(-0.5 * i2 * s2)
-    elif KIND == 2:
+    elif KIND == "rational":
         g = 1.0 / (1.0 + i2 * s2)
-    elif KIND == 3:
+    elif KIND == "charbonnier" or KIND == "tv":
         g = tl.rsqrt(1.0 + i2 * s2)
     else:
         t = tl.maximum(i2 * s2, 0.2)  # below, exp(-2000) has long been zero
@@ -46,14 +43,14 @@ def diffusivity(s2, i2, KIND: tl.constexpr):
 @triton.jit
 def slope(s2, i2, KIND: tl.constexpr):
     """g'(s2)."""
-    if KIND == 0:
+    if KIND == "homogeneous":
         d = tl.zeros_like(s2)
-    elif KIND == 1:
+    elif KIND == "exponential":
         d = -0.5 * i2 * tl.exp(-0.5 * i2 * s2)
-    elif KIND == 2:
+    elif KIND == "rational":
         g = 1.0 / (1.0 + i2 * s2)
         d = -i2 * g * g
-    elif KIND == 3:
+    elif KIND == "charbonnier" or KIND == "tv":
         g = tl.rsqrt(1.0 + i2 * s2)
         d = -0.5 * i2 * g * g * g
     else:
@@ -66,16 +63,16 @@ def slope(s2, i2, KIND: tl.constexpr):
 @triton.jit
 def divided_difference(m, delta, upper, lower, i2, KIND: tl.constexpr):
     """(g(m + delta) - g(m - delta)) / (2 delta), from the two values where that is exact."""
-    if KIND == 0:
+    if KIND == "homogeneous":
         h = tl.zeros_like(m)
-    elif KIND == 1:
+    elif KIND == "exponential":
         x = 0.5 * i2 * delta
         x2 = x * x
         near = -0.5 * i2 * 0.5 * (upper + lower) * (1.0 - x2 * (1.0 / 3.0 - x2 * (2.0 / 15.0 - x2 * (17.0 / 315.0))))
         h = tl.where(x < 0.2, near, (upper - lower) / (2.0 * tl.maximum(delta, 1e-30)))
-    elif KIND == 2:
+    elif KIND == "rational":
         h = -i2 * upper * lower
-    elif KIND == 3:
+    elif KIND == "charbonnier" or KIND == "tv":
         h = -i2 * (upper * lower) * (upper * lower) / (upper + lower)
     else:
         # The mean of g' over the interval by three Gauss points where the quotient would cancel.

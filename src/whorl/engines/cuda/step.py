@@ -36,8 +36,8 @@ def step_kernel(
     image = tl.program_id(1).to(tl.int64) * height * width
     source += image
     target += image
-    tau = tl.load(coefficients)
-    i2 = tl.load(coefficients + 1)
+    tau = tl.load(coefficients) * tl.load(coefficients + 2)
+    i2 = tl.load(coefficients + 1) * tl.load(coefficients + 3)
     if SQUARE:
         Y = 1.0
         Z = 1.0

@@ -1,25 +1,44 @@
-"""The plan of a step as the arrays its kernels take."""
+"""The form of a step as the arrays its kernels take: which smoothed fields there are, and what each is for."""
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
-from whorl.engines.base import Numbers
 from whorl.engines.cpu.cells import ANISOTROPIC, ISOTROPIC, UNCOUPLED
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
-from whorl.engines.plan import Cells, Plan
+from whorl.steps import Cells, Form, Known
 
-__all__ = ["COUPLINGS", "Constants", "Layout", "coefficients", "constants", "directions", "gradients", "kind", "layout"]
+__all__ = ["Constants", "Fields", "Values", "coefficients", "constants", "directions", "fields_of", "gradients", "kind"]
 
-COUPLINGS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROPIC}
+LAWS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROPIC}
 
 Array = np.ndarray[Any, Any]
 
 
+class Values(NamedTuple):
+    """The numbers of a step as Python has them."""
+
+    tau: float
+    contrast: float
+    beta: tuple[float, ...]
+    seen: tuple[float, ...]
+
+    @classmethod
+    def of(cls, numbers: Known) -> "Values":
+        """Read from tensors."""
+        tau, contrast, beta, seen = numbers
+        return cls(float(tau), float(contrast), tuple(beta.tolist()), tuple(seen.tolist()))
+
+    def tensors(self) -> Known:
+        """The same as tensors."""
+        return Known(*(torch.tensor(part, dtype=torch.float64) for part in self))
+
+
 @dataclass(frozen=True)
-class Layout:
+class Fields:
     """Which field is which; see the strips."""
 
     channel: Array
@@ -50,17 +69,17 @@ class Constants:
 
 
 @lru_cache(maxsize=64)
-def layout(plan: Plan, channels: int, dtype: str) -> Layout:
+def fields_of(form: Form, channels: int, dtype: str) -> Fields:
     """The arrays that do not change in training."""
-    taps = list(plan.flux.taps)
-    first = _first(plan)
+    taps = list(form.flux.taps)
+    first = _first(form)
     if first:
-        taps += plan.seen.taps
-    moved, seen = _groups(plan, channels, first)
+        taps += form.structure.taps
+    moved, seen = _groups(form, channels, first)
     places = sorted({place for group in (*moved, *seen) for place in group})
     index = {place: f for f, place in enumerate(places)}
     both = [sorted({*a, *b}) for a, b in zip(moved, seen, strict=True)]
-    return Layout(
+    return Fields(
         channel=np.array([c for c, _ in places], np.int64),
         scale=np.array([s for _, s in places], np.int64),
         seen=_indices(seen, index),
@@ -69,41 +88,42 @@ def layout(plan: Plan, channels: int, dtype: str) -> Layout:
         taps=np.array([w for weights in taps for w in weights], dtype),
         start=np.array([sum(map(len, taps[:s])) for s in range(len(taps))], np.int64),
         radius=np.array([len(weights) - 1 for weights in taps], np.int64),
-        flux=coefficients(plan.flux, plan.gamma, dtype),
-        structure=coefficients(plan.seen, 0.0, dtype),
+        flux=coefficients(form.flux, form.gamma, dtype),
+        structure=coefficients(form.structure, 0.0, dtype),
     )
 
 
-def constants(plan: Plan, where: Layout, tau: float, numbers: Numbers) -> Constants:
+def constants(form: Form, where: Fields, numbers: Values) -> Constants:
     """The numbers of one call, from the values of its parameters."""
     real = where.taps.dtype
-    front, _ = amplitude(plan.diffusivity, numbers.contrast)
-    flows, b = _roles(plan, where, plan.omega, numbers.beta, flux=True)
-    steers, b_seen = _roles(plan, where, plan.inside, numbers.seen, flux=False)
+    front, _ = amplitude(form.diffusivity, numbers.contrast)
+    flows, b = _roles(form, where, form.omega, numbers.beta, flux=True)
+    steers, b_seen = _roles(form, where, form.inside, numbers.seen, flux=False)
     return Constants(
         weight=(steers * b_seen**2).astype(real),
-        factor=(tau * front * flows * b**2).astype(real),
-        rate=real.type(rate(plan.diffusivity, numbers.contrast)),
+        factor=(numbers.tau * front * flows * b**2).astype(real),
+        rate=real.type(rate(form.diffusivity, numbers.contrast)),
         unit=real.type(numbers.contrast**-2),
     )
 
 
-def gradients(plan: Plan, where: Layout, sums: Array, tau: float, numbers: Numbers) -> tuple[float, Numbers]:
-    """Derivatives with respect to tau and the numbers.
+def gradients(form: Form, where: Fields, sums: Array, numbers: Values) -> Values:
+    """Derivatives with respect to the numbers.
 
     ``sums[f]`` holds the derivatives with respect to ``factor[f]`` and ``weight[f]``, with the opposite sign.
     """
-    front, power = amplitude(plan.diffusivity, numbers.contrast)
-    flows, b = _roles(plan, where, plan.omega, numbers.beta, flux=True)
-    steers, b_seen = _roles(plan, where, plan.inside, numbers.seen, flux=False)
+    front, power = amplitude(form.diffusivity, numbers.contrast)
+    flows, b = _roles(form, where, form.omega, numbers.beta, flux=True)
+    steers, b_seen = _roles(form, where, form.inside, numbers.seen, flux=False)
     to_factor, to_weight = -sums[:, 0], -sums[:, 1]
     by_tau = float((to_factor * front * flows * b**2).sum())
     # The tensor depends on J / lambda², so that a larger contrast acts like smaller weights.
-    by_contrast = (power * tau * by_tau - 2 * float((to_weight * steers * b_seen**2).sum())) / numbers.contrast
-    by_beta = 2 * b * tau * front * flows * to_factor
+    by_contrast = (power * numbers.tau * by_tau - 2 * float((to_weight * steers * b_seen**2).sum())) / numbers.contrast
+    by_beta = 2 * b * numbers.tau * front * flows * to_factor
     by_seen = 2 * b_seen * steers * to_weight
-    first = _first(plan)
-    return by_tau, Numbers(
+    first = _first(form)
+    return Values(
+        by_tau,
         by_contrast,
         tuple(float(by_beta[where.scale == s].sum()) for s in range(len(numbers.beta))),
         tuple(float(by_seen[where.scale == first + s].sum()) for s in range(len(numbers.seen))),
@@ -117,40 +137,39 @@ def coefficients(cells: Cells, gamma: float, dtype: str) -> Array:
     return np.array([Z**2, Z, d, d * Z**2, 2 * gamma * d * Z], dtype)
 
 
-def kind(plan: Plan) -> tuple[int, int]:
+def kind(form: Form) -> tuple[int, int]:
     """The literals that choose a kernel: coupling and diffusivity."""
-    return COUPLINGS[plan.coupling], KINDS[plan.diffusivity]
+    return LAWS[form.law], KINDS[form.diffusivity]
 
 
-def directions(
-    plan: Plan, where: Layout, tau: float, dtau: float, numbers: Numbers, moved: Numbers
-) -> tuple[Array, Array]:
-    """How weights and factors of the fields move when tau and the numbers do; the contrast moves the weights."""
-    front, power = amplitude(plan.diffusivity, numbers.contrast)
-    flows, b = _roles(plan, where, plan.omega, numbers.beta, flux=True)
-    steers, b_seen = _roles(plan, where, plan.inside, numbers.seen, flux=False)
-    _, db = _roles(plan, where, plan.omega, moved.beta, flux=True)
-    _, db_seen = _roles(plan, where, plan.inside, moved.seen, flux=False)
+def directions(form: Form, where: Fields, numbers: Values, moved: Values) -> tuple[Array, Array]:
+    """How weights and factors of the fields move when the numbers do; the contrast moves the weights."""
+    tau = numbers.tau
+    front, power = amplitude(form.diffusivity, numbers.contrast)
+    flows, b = _roles(form, where, form.omega, numbers.beta, flux=True)
+    steers, b_seen = _roles(form, where, form.inside, numbers.seen, flux=False)
+    _, db = _roles(form, where, form.omega, moved.beta, flux=True)
+    _, db_seen = _roles(form, where, form.inside, moved.seen, flux=False)
     growth = moved.contrast / numbers.contrast
     d_weight = steers * (2 * b_seen * db_seen - 2 * growth * b_seen**2)
-    d_factor = front * flows * (dtau * b**2 + 2 * tau * b * db + power * growth * tau * b**2)
+    d_factor = front * flows * (moved.tau * b**2 + 2 * tau * b * db + power * growth * tau * b**2)
     return d_weight, d_factor
 
 
 Place = tuple[int, int]
 
 
-def _groups(plan: Plan, channels: int, first: int) -> tuple[list[list[Place]], list[list[Place]]]:
+def _groups(form: Form, channels: int, first: int) -> tuple[list[list[Place]], list[list[Place]]]:
     """The fields that flow, and the fields that steer, under each common tensor; a field is (channel, scale)."""
-    channels = channels // 2 if plan.frozen else channels
-    together = [range(channels)] if plan.couple_channels else [range(c, c + 1) for c in range(channels)]
-    flowing, steering = range(len(plan.flux.taps)), range(first, first + len(plan.seen.taps))
-    if plan.couple_scales or len(steering) == 1:
+    channels = channels // 2 if form.frozen else channels
+    together = [range(channels)] if form.couple_channels else [range(c, c + 1) for c in range(channels)]
+    flowing, steering = range(len(form.flux.taps)), range(first, first + len(form.structure.taps))
+    if form.couple_scales or len(steering) == 1:
         scales = [(flowing, steering)]
     else:
         scales = [(range(s, s + 1), range(t, t + 1)) for s, t in zip(flowing, steering, strict=True)]
     moved = [[(c, s) for c in some for s in flow] for some in together for flow, _ in scales]
-    shift = channels if plan.frozen else 0
+    shift = channels if form.frozen else 0
     seen = [[(c + shift, s) for c in some for s in steer] for some in together for _, steer in scales]
     return moved, seen
 
@@ -159,17 +178,17 @@ def _indices(groups: list[list[Place]], index: dict[Place, int]) -> Array:
     return np.array([[index[place] for place in group] for group in groups], np.int64)
 
 
-def _first(plan: Plan) -> int:
+def _first(form: Form) -> int:
     """Where the scales of the structure start."""
-    return 0 if plan.seen.taps == plan.flux.taps else len(plan.flux.taps)
+    return 0 if form.structure.taps == form.flux.taps else len(form.flux.taps)
 
 
 def _roles(
-    plan: Plan, where: Layout, weights: tuple[float, ...], beta: tuple[float, ...], *, flux: bool
+    form: Form, where: Fields, weights: tuple[float, ...], beta: tuple[float, ...], *, flux: bool
 ) -> tuple[Array, Array]:
     """Per field, its weight in flux or structure (X times, less beta), and beta; zero for fields of the other kind."""
     table = np.zeros((2, len(where.radius)))
-    first = 0 if flux else _first(plan)
+    first = 0 if flux else _first(form)
     table[:, first : first + len(weights)] = weights, beta
-    unit = 0.25 / (plan.flux if flux else plan.seen).spacing[1] ** 2
+    unit = 0.25 / (form.flux if flux else form.structure).spacing[1] ** 2
     return unit * table[0, where.scale], table[1, where.scale]

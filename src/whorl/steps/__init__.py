@@ -1,0 +1,6 @@
+"""The description of a step, from which every engine, the export and the page work."""
+
+from whorl.steps.form import Cells, Form
+from whorl.steps.step import Described, Known, Numbers, Step
+
+__all__ = ["Cells", "Described", "Form", "Known", "Numbers", "Step"]

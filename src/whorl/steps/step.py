@@ -1,0 +1,152 @@
+"""The description of a step: all that an engine, an export or a page must know to take it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from whorl.activations import Activation
+from whorl.energies import QuadraticFidelity
+from whorl.foundations.types import Image, Responses
+from whorl.operators import Operator
+from whorl.steps.form import Form, form_of
+from whorl.steps.substitutes import with_beta, with_contrast
+
+__all__ = ["Described", "Known", "Numbers", "Step"]
+
+
+class Numbers(NamedTuple):
+    """The numbers of one step, float64: its size, the contrast, the weights of the scales in flux and structure.
+
+    All of them may be trained. What is None is the step's own: ``Numbers(0.2)`` is a step of size 0.2.
+    """
+
+    tau: Tensor | float
+    contrast: Tensor | None = None
+    beta: Tensor | None = None
+    seen: Tensor | None = None
+
+
+class Known(NamedTuple):
+    """The numbers of one step as float64 tensors, none left open."""
+
+    tau: Tensor
+    contrast: Tensor
+    beta: Tensor
+    seen: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    r"""One explicit step :math:`u - \tau\, (K^* \Phi(K u) + \nabla D(u))`, less the numbers that come with each call.
+
+    A plain value, made once for a model, a block or a network. It holds the modules, which the reference engine calls,
+    and :attr:`form`, the same in plain numbers, from which compiled engines and the export work.
+
+    Parameters
+    ----------
+    operator : Operator
+        The operator :math:`K` of the flux.
+    activation : Activation
+        The activation :math:`\Phi`: what is coupled, the law and its diffusivity.
+    structure : Operator, optional
+        The operator whose responses the nonlinearity looks at, if not ``operator``.
+    fidelity : QuadraticFidelity, optional
+        A data term :math:`D`, whatever has ``gradient(u)``.
+    """
+
+    operator: Operator
+    activation: Activation
+    structure: Operator | None = None
+    fidelity: QuadraticFidelity | None = None
+    _forms: dict[tuple[int, ...], Form | str] = field(default_factory=dict, repr=False)
+
+    @property
+    def steering(self) -> Operator:
+        """The operator whose responses the nonlinearity looks at."""
+        return self.operator if self.structure is None else self.structure
+
+    @property
+    def form(self) -> Form | str:
+        """The step in plain numbers, or the reason why there is no such form.
+
+        Made once, and again only if somebody has written into the buffers of the modules since.
+        """
+        state = tuple(part._version for module in self.modules() for part in module.buffers())
+        if state not in self._forms:
+            self._forms.clear()
+            self._forms[state] = form_of(self.operator, self.activation, self.structure)
+        return self._forms[state]
+
+    def gradient(self, u: Image, seen: Responses | None = None) -> Image:
+        r"""The direction of descent, :math:`K^* \Phi(K u) + \nabla D(u)`; ``seen`` are responses that steer instead."""
+        K, phi = self.operator, self.activation
+        if seen is None and self.structure is not None:
+            seen = self.structure(u)
+        force = K.adjoint(phi(K(u), seen))
+        return force if self.fidelity is None else force + self.fidelity.gradient(u)
+
+    def complete(self, numbers: Numbers | Known) -> Known:
+        """The same numbers with the step's own in place of those left open."""
+        tau, contrast, beta, seen = numbers
+        contrast = self.activation.diffusivity.contrast if contrast is None else contrast
+        one = torch.ones(1, dtype=torch.float64, device=contrast.device)
+        return Known(
+            torch.as_tensor(tau, dtype=torch.float64, device=contrast.device),
+            contrast,
+            getattr(self.operator, "beta", one) if beta is None else beta,
+            getattr(self.steering, "beta", one) if seen is None else seen,
+        )
+
+    def at(self, numbers: Numbers | Known) -> "Step":
+        """The same step with modules that carry these numbers instead of their own; derivatives reach the numbers."""
+        _, contrast, beta, seen = numbers
+        if contrast is None and beta is None and seen is None:
+            return self
+        same = self.structure is None and seen is beta
+        return replace(
+            self,
+            activation=self.activation if contrast is None else with_contrast(self.activation, contrast),
+            operator=with_beta(self.operator, beta),
+            structure=None if same else with_beta(self.steering, seen),
+            _forms={},
+        )
+
+    def modules(self) -> Iterator[nn.Module]:
+        """Operator, activation and, where there is one, the operator of the structure."""
+        yield from (self.operator, self.activation)
+        if self.structure is not None:
+            yield self.structure
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Everything in the modules that may be trained."""
+        for module in self.modules():
+            yield from module.parameters()
+
+
+class Described:
+    """The description of a module's step, kept as long as the module has the same parts."""
+
+    def __init__(self) -> None:
+        self._step: Step | None = None
+
+    def of(
+        self,
+        operator: Operator,
+        activation: Activation,
+        structure: Operator | None,
+        fidelity: QuadraticFidelity | None = None,
+    ) -> Step:
+        """The step of these parts."""
+        kept = self._step
+        if (
+            kept is None
+            or kept.operator is not operator
+            or kept.activation is not activation
+            or kept.structure is not structure
+            or kept.fidelity is not fidelity
+        ):
+            kept = self._step = Step(operator, activation, structure, fidelity)
+        return kept

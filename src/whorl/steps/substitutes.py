@@ -1,0 +1,51 @@
+"""Modules with other numbers: copies that share everything else, so that no module is ever changed for a call."""
+
+import copy
+from typing import TypeVar
+
+from torch import Tensor, nn
+
+from whorl.activations import Activation
+from whorl.operators import Operator
+
+__all__ = ["with_beta", "with_contrast", "without_scale_weights"]
+
+M = TypeVar("M", bound=nn.Module)
+
+
+def with_contrast(activation: Activation, contrast: Tensor) -> Activation:
+    """The activation with this contrast, a tensor that derivatives reach."""
+    g = _with(activation.diffusivity, "_contrast", _Given(contrast))
+    return _with(activation, "diffusivity", g)
+
+
+def with_beta(operator: Operator, beta: Tensor | None) -> Operator:
+    """The operator with these weights of its scales; itself where it has none."""
+    return operator if beta is None or not hasattr(operator, "beta") else _with(operator, "beta", beta)
+
+
+def without_scale_weights(activation: Activation) -> Activation:
+    """The activation with every scale counted alike."""
+    return _with(activation, "scale_weights", None)
+
+
+class _Given(nn.Module):
+    """A number that is what it is given to be."""
+
+    def __init__(self, value: Tensor) -> None:
+        super().__init__()
+        self.value = value
+
+    def forward(self) -> Tensor:
+        return self.value
+
+
+def _with(module: M, name: str, part: Tensor | nn.Module | None) -> M:
+    twin = copy.copy(module)
+    tables = {table: dict(getattr(module, table)) for table in ("_parameters", "_buffers", "_modules")}
+    twin.__dict__.update(tables)
+    for table in tables.values():
+        if name in table:
+            del table[name]
+    (tables["_modules"] if isinstance(part, nn.Module) else twin.__dict__)[name] = part
+    return twin
