@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import tifffile
@@ -112,9 +114,9 @@ def test_reduced_pages_are_left_out(tmp_path):
 def test_beyond_four_gigabytes_it_is_bigtiff(tmp_path, monkeypatch):
     pages = [picture("rgb", 3, dtype="u2", size=(301, 517)), picture()]
     files.write(tmp_path / "classic.tif", pages)
-    with (tmp_path / "big.tif").open("wb") as stream:
+    with (tmp_path / "big.tif").open("w+b") as stream:
         writer = tiff_writer.TiffWriter(stream, "big.tif", [(page.layout, page.metadata) for page in pages])
-        stream.seek(2**32)  # a hole: tiles come to lie beyond what 32 bits address
+        stream.truncate(2**32)  # a hole: tiles come to lie beyond what 32 bits address
         for canvas, page in zip(writer.canvases, pages, strict=True):
             canvas.write(0, 0, page.samples)
         writer.finish()
@@ -229,3 +231,76 @@ def test_bombs_are_refused(tmp_path):
         files.read(tmp_path / "a.tif")
     with files.open_reader(tmp_path / "a.tif") as reader, pytest.raises(FileError, match="Save it with tiles"):
         reader.pages[0].read(0, 1, 0, 1)
+
+
+def structure(path) -> list[tuple]:
+    with tifffile.TiffFile(path) as file:
+        return [
+            (page.is_tiled, int(page.compression), int(page.predictor), page.is_contiguous, page.dataoffsets[0])
+            for page in file.pages
+        ]
+
+
+def test_small_pictures_lie_in_strips_without_predictor(tmp_path):
+    """What many readers, ImageJ among them, cannot open is left to pictures that need it."""
+    for size in ((1500, 1100), (5, 70_000), (1, 1)):
+        files.write(tmp_path / "a.tif", picture("rgb", 3, dtype="u2", size=size), force=True)
+        ((tiled, compression, predictor, _, _),) = structure(tmp_path / "a.tif")
+        assert (tiled, compression, predictor) == (False, 8, 1)
+        assert np.array_equal(files.read(tmp_path / "a.tif").samples, noise(*size, 3, "u2"))
+        assert np.array_equal(tifffile.imread(tmp_path / "a.tif").reshape(*size, 3), noise(*size, 3, "u2"))
+
+
+def test_imagej_stacks_lie_plain_one_after_the_other(tmp_path):
+    """ImageJ looks for the planes of its stacks behind the first one, whatever the other directories say."""
+    planes = noise(5, 40, 30, "u2")
+    tifffile.imwrite(tmp_path / "a.tif", planes, imagej=True, resolution=(2.0, 0.5), metadata={"unit": "um"})
+    pages = files.read_pages(tmp_path / "a.tif")
+    assert len(pages) == 5
+    assert pages[0].metadata.aspect == (4.0, 1.0)
+    with files.open_writer(tmp_path / "b.tif", [(page.layout, page.metadata) for page in pages]) as writer:
+        for top in (20, 0):  # in any order
+            for number in (4, 0, 2, 1, 3):
+                writer.canvases[number].write(top, 0, pages[number].samples[top : top + 20])
+    found = structure(tmp_path / "b.tif")
+    assert [row[:4] for row in found] == [(False, 1, 1, True)] * 5
+    assert np.diff([row[4] for row in found]).tolist() == [40 * 30 * 2] * 4
+    raw = (tmp_path / "b.tif").read_bytes()[found[0][4] :][: planes.nbytes]
+    assert np.array_equal(np.frombuffer(raw, "<u2").reshape(planes.shape), planes)
+    with tifffile.TiffFile(tmp_path / "b.tif") as file:
+        assert file.is_imagej
+        assert file.imagej_metadata["unit"] == "um"
+        assert np.array_equal(file.asarray(), planes)
+
+
+@pytest.mark.parametrize("kind", ["sub-directories", "pages"])
+def test_pyramids_are_built_anew(tmp_path, kind):
+    image = noise(1300, 1031, 3, "u1")
+    with tifffile.TiffWriter(tmp_path / "a.tif") as file:
+        how = {"photometric": "rgb", "tile": (128, 128), "compression": "zlib"}
+        file.write(image, subifds=1 if kind == "sub-directories" else None, **how)
+        file.write(image[::2, ::2].copy(), subfiletype=1, **how)
+    read = files.read(tmp_path / "a.tif")
+    assert read.metadata.pyramid
+    changed = read.with_colours(255.0 - read.samples)
+    files.write(tmp_path / "b.tif", changed)
+    again = files.read(tmp_path / "b.tif")
+    assert again.metadata.pyramid
+    assert np.array_equal(again.samples, 255 - image)
+    with tifffile.TiffFile(tmp_path / "b.tif") as file:
+        levels = file.series[0].levels
+        assert [level.shape for level in levels] == [(1300, 1031, 3), (650, 516, 3), (325, 258, 3)]
+        assert all(level.pages[0].is_tiled for level in levels)
+        for finer, coarser in pairwise(level.asarray().astype(float) for level in levels):
+            high, wide = (size // 2 * 2 for size in finer.shape[:2])
+            even = finer[:high, :wide]
+            mean = (even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) / 4
+            assert np.array_equal(coarser[: high // 2, : wide // 2], np.rint(mean))
+
+
+def test_large_pictures_are_tiled(tmp_path, monkeypatch):
+    monkeypatch.setattr(tiff_writer, "LARGE", 1000)
+    files.write(tmp_path / "a.tif", picture(dtype="u2", size=(300, 400)))
+    ((tiled, compression, predictor, _, _),) = structure(tmp_path / "a.tif")
+    assert (tiled, compression, predictor) == (True, 8, 2)
+    assert np.array_equal(tifffile.imread(tmp_path / "a.tif"), noise(300, 400, 1, "u2")[..., 0])

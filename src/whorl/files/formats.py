@@ -83,7 +83,7 @@ def open_writer(path: str | Path, frames: Sequence[Frame], force: bool = False) 
             yield writer
             writer.finish()
         else:
-            with part.open("wb") as stream:
+            with part.open("w+b") as stream:
                 writer = STREAM_WRITERS[kind](stream, str(path), frames)
                 yield writer
                 writer.finish()

@@ -76,8 +76,9 @@ class Metadata:
     ``resolution`` is in pixels per inch along x and y. ``spacing`` is the height and the width of a pixel, in any unit;
     what of it a filter uses is :attr:`aspect`. ``orientation`` is the EXIF number; the samples are kept as
     stored, so the tag must be kept with them and nothing is turned. ``white_is_zero`` marks samples whose zero is
-    white, as TIFF can hold them. ``exif`` is a raw EXIF block (a small TIFF) without its ``Exif`` prefix. ``chunks``
-    (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what only the same format can carry on.
+    white, as TIFF can hold them. ``exif`` is a raw EXIF block (a small TIFF) without its ``Exif`` prefix. ``pyramid``
+    says that smaller copies lie beside the picture. ``chunks`` (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what
+    only the same format can carry on.
     """
 
     resolution: tuple[float, float] | None = None
@@ -88,6 +89,7 @@ class Metadata:
     exif: bytes | None = field(default=None, repr=False)
     chunks: tuple[tuple[bytes, bytes], ...] = field(default=(), repr=False)
     tags: tuple[Tag, ...] = field(default=(), repr=False)
+    pyramid: bool = False
     array: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property

@@ -43,7 +43,9 @@ class TiffReader(Reader):
             raise FileError(f"{path}: not a readable TIFF file ({error}). Get the file again.") from None
         cache = _Cache()
         try:
-            self.pages = tuple(_TiffPage(path, page, cache) for page in _full_pages(path, self.file))
+            full = _full_pages(path, self.file)
+            reduced = len(full) < len(self.file.pages)
+            self.pages = tuple(_TiffPage(path, page, cache, reduced) for page in full)
         except FileError:
             self.file.close()
             raise
@@ -77,7 +79,7 @@ class _Cache:
 
 
 class _TiffPage(Page):
-    def __init__(self, path: Path, page: Any, cache: _Cache) -> None:
+    def __init__(self, path: Path, page: Any, cache: _Cache, reduced: bool) -> None:
         self.path, self.page, self.cache = path, page, cache
         height, width = int(page.imagelength), int(page.imagewidth)
         check_size(path, width, height, max_pixels=2**62)  # read by window: no limit but that of a segment
@@ -98,8 +100,9 @@ class _TiffPage(Page):
             self.layout = Layout(height, width, samples, dtype, colour, kept)
         tags = carried_tags(page, palette=self.palette is not None)
         self.metadata = Metadata(
-            resolution(page), spacing(page), orientation(page), self.photometric == 0, profile(page), tags=tags
-        )
+            resolution(page), spacing(page), orientation(page), self.photometric == 0, profile(page), tags=tags,
+            pyramid=reduced or bool(page.subifds),
+        )  # fmt: skip
         if min(self._segment_size()) < 1:
             raise FileError(f"{path}: strips or tiles without any pixel; the file is damaged.")
         self.banded = not page.is_tiled and not self._is_raw()

@@ -1,8 +1,10 @@
-"""TIFF written tile by tile, in any order: classic up to 4 GiB, BigTIFF beyond, decided when all is written."""
+"""TIFF written piece by piece, in any order: classic up to 4 GiB, BigTIFF beyond, decided when all is written."""
 
+import itertools
 import math
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -11,23 +13,32 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.base import Canvas, Frame, Writer
 from whorl.files.layout import Layout, Metadata, Tag
+from whorl.files.pyramid import halved
 from whorl.files.tiff_tags import INCHES
 
 __all__ = ["TiffWriter"]
 
 TILE = 256
+LARGE = 2**26  # bytes of a page above which it is tiled
+STRIP = 2**16  # bytes of a strip, before compression
 HEADER = 16  # bytes of a BigTIFF header; a classic one leaves half of them unused
 PHOTOMETRIC = {"grey": 1, "rgb": 2, "cmyk": 5, "channels": 1}
 SAMPLE_FORMATS = {"u": 1, "i": 2, "f": 3}
+NO_COMPRESSION, DEFLATE = 1, 8
+SUB_DIRECTORIES = 330
 NO_UNIT = 1  # of the resolution: only the ratio counts
 SHORT, LONG, RATIONAL, UNDEFINED, LONG8 = 3, 4, 5, 7, 16
 
 
 class TiffWriter(Writer):
-    """Tiled TIFF, deflate-compressed with the horizontal predictor for whole numbers.
+    """TIFF in the arrangement that suits the picture.
 
-    Tiles are appended as they come and the directory follows at the end, so memory holds one tile. Small pictures are
-    one strip, which every reader takes.
+    - Small pictures lie in strips, deflated without predictor, which every reader takes; many cannot open tiles.
+    - Pictures that ImageJ wrote lie uncompressed one after the other, as ImageJ looks for its stacks.
+    - Large ones, and those that came with a pyramid, are tiled, deflated with the horizontal predictor for whole
+      numbers; the pyramid is built anew from the result.
+
+    Strips and tiles are appended as they come and the directories follow at the end, so memory holds one of them.
     """
 
     def __init__(self, stream: BinaryIO, name: str, frames: Sequence[Frame]) -> None:
@@ -37,21 +48,41 @@ class TiffWriter(Writer):
                     f"{name}: TIFF cannot hold samples of type {layout.dtype}. Convert them to numbers first."
                 )
         self.stream = stream
-        self.pages = tuple(_TiffCanvas(stream, layout, metadata) for layout, metadata in frames)
-        self.canvases = self.pages
         stream.write(bytes(HEADER))
+        self.canvases: tuple[_TiffCanvas, ...]
+        if _is_imagej(frames[0][1]):
+            places = [HEADER, *(HEADER + end for end in itertools.accumulate(layout.nbytes for layout, _ in frames))]
+            self.canvases = tuple(
+                _Plain(stream, *frame, place) for frame, place in zip(frames, places[:-1], strict=True)
+            )
+        else:
+            self.canvases = tuple(_segmented(stream, layout, metadata) for layout, metadata in frames)
 
     def finish(self) -> None:
-        """Write directories and header."""
-        tables = [page.tags() for page in self.pages]
-        length = self.stream.tell() + sum(sum(len(tag.data) + 40 for tag in tags) + 64 for tags in tables)
+        """Write pyramids, directories and header."""
+        self.stream.seek(0, 2)
+        tables = [[page.tags(), *(level.tags(reduced=True) for level in page.pyramid())] for page in self.canvases]
+        length = self.stream.tell() + sum(
+            sum(len(tag.data) + 40 for tag in tags) + 128 for table in tables for tags in table
+        )
         big = length >= 2**32
         link = 8 if big else 4  # where the offset of the next directory is to be written
-        for tags in tables:
-            start = self.stream.tell() + self.stream.tell() % 2
+        for tags, *levels in tables:
+            offsets = []
+            for level in levels:
+                offsets.append(self._start())
+                self._directory(offsets[-1], level, big)
+            if offsets:
+                tags.append(Tag(SUB_DIRECTORIES, LONG8, len(offsets), np.array(offsets, "<u8").tobytes()))
+            start = self._start()
             self._patch(link, start.to_bytes(8 if big else 4, "little"))
             link = self._directory(start, tags, big)
         self._patch(0, b"II+\0\x08\0\0\0" if big else b"II*\0")
+
+    def _start(self) -> int:
+        """Where the next directory can begin: at an even place."""
+        end = self.stream.seek(0, 2)
+        return end + end % 2
 
     def _patch(self, place: int, data: bytes) -> None:
         self.stream.seek(place)
@@ -77,13 +108,69 @@ class TiffWriter(Writer):
 
 
 class _TiffCanvas(Canvas):
-    def __init__(self, stream: BinaryIO, layout: Layout, metadata: Metadata) -> None:
-        self.stream, self.layout, self.metadata = stream, layout, metadata
-        self.tiled = layout.height > TILE or layout.width > 4 * TILE
-        self.grain = (TILE, TILE) if self.tiled else (layout.height, layout.width)
-        self.across = math.ceil(layout.width / self.grain[1])
-        count = self.across * math.ceil(layout.height / self.grain[0])
+    """A page: how its samples lie in the file, and the tags that say so."""
+
+    compression, tiled, predicted = NO_COMPRESSION, False, False
+
+    def __init__(self, stream: BinaryIO, layout: Layout, metadata: Metadata, segment: tuple[int, int]) -> None:
+        self.stream, self.layout, self.metadata, self.segment = stream, layout, metadata, segment
+        self.across = math.ceil(layout.width / segment[1])
+        count = self.across * math.ceil(layout.height / segment[0])
         self.offsets, self.counts = np.zeros(count, "<u8"), np.zeros(count, "<u8")
+
+    def pyramid(self) -> "list[_TiffCanvas]":
+        """Smaller and smaller copies, each half the size of the one before, where the page shall have them."""
+        return []
+
+    def tags(self, reduced: bool = False) -> list[Tag]:
+        """The directory of the page."""
+        layout, rows, columns = self.layout, *self.segment
+        samples, bits = layout.channels, 8 * layout.dtype.itemsize
+        table = {tag.code: tag for tag in _description(layout, self.metadata)}
+        own = [
+            _numbers(254, LONG, int(reduced)),
+            _numbers(256, LONG, layout.width),
+            _numbers(257, LONG, layout.height),
+            _numbers(258, SHORT, *[bits] * samples),
+            _numbers(259, SHORT, self.compression),
+            _numbers(277, SHORT, samples),
+            _numbers(284, SHORT, 1),
+            _numbers(317, SHORT, 2 if self.predicted else 1),
+            _numbers(339, SHORT, *[SAMPLE_FORMATS[layout.dtype.kind]] * samples),
+        ]
+        place = (324, 325) if self.tiled else (273, 279)
+        own += [Tag(place[0], LONG8, len(self.offsets), self.offsets.tobytes())]
+        own += [Tag(place[1], LONG8, len(self.counts), self.counts.tobytes())]
+        own += [_numbers(322, LONG, columns), _numbers(323, LONG, rows)] if self.tiled else [_numbers(278, LONG, rows)]
+        return list((table | {tag.code: tag for tag in own}).values())
+
+
+class _Plain(_TiffCanvas):
+    """Samples as they are, at a fixed place: one strip."""
+
+    def __init__(self, stream: BinaryIO, layout: Layout, metadata: Metadata, place: int) -> None:
+        super().__init__(stream, layout, metadata, (layout.height, layout.width))
+        self.offsets[0], self.counts[0] = place, layout.nbytes
+
+    def write(self, top: int, left: int, block: NDArray[Any]) -> None:
+        samples = np.ascontiguousarray(block, self.layout.dtype.newbyteorder("<"))
+        pixel = self.layout.channels * self.layout.dtype.itemsize
+        for row in range(block.shape[0]):
+            self.stream.seek(int(self.offsets[0]) + ((top + row) * self.layout.width + left) * pixel)
+            self.stream.write(samples[row].data)
+
+
+class _Deflated(_TiffCanvas):
+    """Compressed strips or tiles, appended as they come."""
+
+    compression = DEFLATE
+
+    def __init__(
+        self, stream: BinaryIO, layout: Layout, metadata: Metadata, segment: tuple[int, int], tiled: bool
+    ) -> None:
+        super().__init__(stream, layout, metadata, segment)
+        self.grain = segment
+        self.tiled, self.predicted = tiled, tiled and layout.dtype.kind in "iu"
 
     def write(self, top: int, left: int, block: NDArray[Any]) -> None:
         rows, columns = self.grain
@@ -92,40 +179,59 @@ class _TiffCanvas(Canvas):
                 index = (top + y) // rows * self.across + (left + x) // columns
                 self._write_segment(index, block[y : y + rows, x : x + columns])
 
+    def pyramid(self) -> list[_TiffCanvas]:
+        levels: list[_TiffCanvas] = []
+        finest: _Deflated = self
+        while self.tiled and self.metadata.pyramid and max(finest.layout.height, finest.layout.width) > 2 * TILE:
+            layout = replace(finest.layout, height=-(-finest.layout.height // 2), width=-(-finest.layout.width // 2))
+            coarser = _Deflated(self.stream, layout, self.metadata, (TILE, TILE), tiled=True)
+            for top in range(0, layout.height, TILE):
+                for left in range(0, layout.width, TILE):
+                    coarser.write(top, left, halved(finest.read_back(2 * top, 2 * left), layout.dtype))
+            levels.append(coarser)
+            finest = coarser
+        return levels
+
+    def read_back(self, top: int, left: int) -> NDArray[Any]:
+        """The two by two tiles from there on, as far as the picture has them."""
+        rows, columns = self.grain
+        bottom, right = min(top + 2 * rows, self.layout.height), min(left + 2 * columns, self.layout.width)
+        lines = []
+        for y in range(top // rows, math.ceil(bottom / rows)):
+            tiles = [
+                self._read_segment(y * self.across + x) for x in range(left // columns, math.ceil(right / columns))
+            ]
+            lines.append(np.concatenate(tiles, axis=1))
+        return np.concatenate(lines)[: bottom - top, : right - left]
+
     def _write_segment(self, index: int, part: NDArray[Any]) -> None:
         if self.tiled:  # tiles at the right and lower border are filled up; their edge repeated compresses well
             missing = [(0, size - have) for size, have in zip(self.grain, part.shape[:2], strict=True)]
             part = np.pad(part, (*missing, (0, 0)), mode="edge")
         part = np.ascontiguousarray(part, self.layout.dtype.newbyteorder("<"))
-        if self._predicted():  # differences wrap around, as the predictor wants
+        if self.predicted:  # differences wrap around, as the predictor wants
             part = np.concatenate((part[:, :1], np.subtract(part[:, 1:], part[:, :-1], dtype=part.dtype)), axis=1)
             part = part.astype(self.layout.dtype.newbyteorder("<"))
         data = _deflated(part.tobytes())
-        self.offsets[index], self.counts[index] = self.stream.tell(), len(data)
+        self.offsets[index], self.counts[index] = self.stream.seek(0, 2), len(data)
         self.stream.write(data)
 
-    def _predicted(self) -> bool:
-        return self.layout.dtype.kind in "iu"
+    def _read_segment(self, index: int) -> NDArray[Any]:
+        self.stream.seek(int(self.offsets[index]))
+        data = zlib.decompress(self.stream.read(int(self.counts[index])))
+        part = np.frombuffer(data, self.layout.dtype.newbyteorder("<")).reshape(*self.grain, self.layout.channels)
+        return np.cumsum(part, axis=1, dtype=part.dtype) if self.predicted else part
 
-    def tags(self) -> list[Tag]:
-        layout, rows, columns = self.layout, *self.grain
-        samples, bits = layout.channels, 8 * layout.dtype.itemsize
-        table = {tag.code: tag for tag in _description(layout, self.metadata)}
-        own = [
-            _numbers(256, LONG, layout.width),
-            _numbers(257, LONG, layout.height),
-            _numbers(258, SHORT, *[bits] * samples),
-            _numbers(259, SHORT, 8),  # deflate
-            _numbers(277, SHORT, samples),
-            _numbers(284, SHORT, 1),
-            _numbers(317, SHORT, 2 if self._predicted() else 1),
-            _numbers(339, SHORT, *[SAMPLE_FORMATS[layout.dtype.kind]] * samples),
-        ]
-        place = (324, 325) if self.tiled else (273, 279)
-        own += [Tag(place[0], LONG8, len(self.offsets), self.offsets.tobytes())]
-        own += [Tag(place[1], LONG8, len(self.counts), self.counts.tobytes())]
-        own += [_numbers(322, LONG, columns), _numbers(323, LONG, rows)] if self.tiled else [_numbers(278, LONG, rows)]
-        return list((table | {tag.code: tag for tag in own}).values())
+
+def _segmented(stream: BinaryIO, layout: Layout, metadata: Metadata) -> _Deflated:
+    if metadata.pyramid or layout.nbytes > LARGE:
+        return _Deflated(stream, layout, metadata, (TILE, TILE), tiled=True)
+    rows = max(1, min(STRIP // (layout.nbytes // layout.height), layout.height))
+    return _Deflated(stream, layout, metadata, (rows, layout.width), tiled=False)
+
+
+def _is_imagej(metadata: Metadata) -> bool:
+    return any(tag.code == 270 and tag.data.startswith(b"ImageJ=") for tag in metadata.tags)
 
 
 def _deflated(data: bytes) -> bytes:
