@@ -38,10 +38,13 @@ def save(path, image: np.ndarray, aspect: tuple[int, int]) -> None:
     elif path.suffix == ".png":
         Image.fromarray(image).save(path, dpi=(1200 / wide, 1200 / high))
     else:
-        zarr.create_array(path, data=image, chunks=(64, 64))
+        group = zarr.open_group(path, mode="w")
+        group.create_array("0", data=image, chunks=(64, 64))
+        sets = [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [0.1 * high, 0.1 * wide]}]}]
+        group.attrs["ome"] = {"multiscales": [{"axes": [{"name": "y"}, {"name": "x"}], "datasets": sets}]}
 
 
-@pytest.mark.parametrize("name", ["cm.tif", "none.tif", "ome.tif", "a.png"])
+@pytest.mark.parametrize("name", ["cm.tif", "none.tif", "ome.tif", "a.png", "a.zarr"])
 def test_oblong_pixels_are_filtered_in_physical_space(tmp_path, whorl_command, name):
     """Pixels four times as high as wide: the result is that of square pixels, looked at in every fourth row."""
     fine, coarse = wavy(512, 128, 1.0), wavy(128, 128, 4.0)

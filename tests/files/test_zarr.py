@@ -67,3 +67,71 @@ def test_groups_and_foreign_samples_are_refused(tmp_path):
     group.create_array("line", shape=(8,), dtype="u1")
     with pytest.raises(FileError, match="no picture"):
         files.read(tmp_path / "g.zarr" / "line")
+
+
+def ome_group(
+    path, version: int, shape=(2, 3, 90, 70), axes="tcyx", factors=((1, 1, 1, 1), (1, 1, 2, 2), (1, 1, 2, 2))
+):
+    """An image in three sizes, with pixels four times as high as wide, in version 0.4 (zarr 2) or 0.5 (zarr 3)."""
+    samples, sets = noise(1, 1, int(np.prod(shape)), "u2").reshape(shape), []
+    group = zarr.open_group(path, mode="w", zarr_format=version)
+    style = (
+        {"chunk_key_encoding": {"name": "v2", "separator": "/"}} if version == 2 else {"dimension_names": tuple(axes)}
+    )
+    level, scale = samples, np.array([{"y": 2.0, "x": 0.5}.get(axis, 1.0) for axis in axes])
+    for number, factor in enumerate(factors):
+        level, scale = level[tuple(slice(None, None, step) for step in factor)], scale * factor
+        array = group.create_array(
+            str(number), shape=level.shape, chunks=tuple(min(32, size) for size in level.shape), dtype="u2", **style
+        )
+        array[...] = level
+        sets.append({"path": str(number), "coordinateTransformations": [{"type": "scale", "scale": scale.tolist()}]})
+    image = {"axes": [{"name": axis, "unit": "micrometer"} for axis in axes], "datasets": sets, "name": "cells"}
+    if version == 2:
+        group.attrs["multiscales"] = [image | {"version": "0.4"}]
+    else:
+        group.attrs["ome"] = {"version": "0.5", "multiscales": [image]}
+    group.attrs["omero"] = {"channels": []}
+    return samples
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_ome_groups_are_read_and_written_as_groups(tmp_path, version):
+    samples = ome_group(tmp_path / "a.zarr", version)
+    pages = files.read_pages(tmp_path / "a.zarr")
+    assert [page.samples.shape for page in pages] == [(90, 70, 3)] * 2
+    assert np.array_equal([page.samples for page in pages], samples.transpose(0, 2, 3, 1))
+    assert (pages[0].layout.colour, pages[0].layout.kept) == ("channels", 0)
+    assert pages[0].metadata.aspect == (4.0, 1.0)
+    files.write(tmp_path / "b.zarr", [page.with_colours(65535.0 - page.samples) for page in pages])
+    before, after = (zarr.open_group(tmp_path / name, mode="r") for name in ("a.zarr", "b.zarr"))
+    assert after.metadata.zarr_format == version
+    assert dict(after.attrs) == dict(before.attrs)
+    assert np.array_equal(after["0"][...], 65535 - samples)
+    for name in ("0", "1", "2"):
+        assert (after[name].shape, after[name].chunks) == (before[name].shape, before[name].chunks)
+    for finer, coarser in (("0", "1"), ("1", "2")):
+        fine = after[finer][...].astype(float)
+        fine = np.pad(fine, [(0, 0), (0, 0), *((0, size % 2) for size in fine.shape[2:])], mode="edge")
+        mean = (fine[..., ::2, ::2] + fine[..., 1::2, ::2] + fine[..., ::2, 1::2] + fine[..., 1::2, 1::2]) / 4
+        assert np.array_equal(after[coarser][...], np.rint(mean))
+    assert np.array_equal(
+        [page.samples for page in files.read_pages(tmp_path / "b.zarr")], [65535 - p.samples for p in pages]
+    )
+
+
+def test_ome_groups_of_volumes_shrink_along_every_axis(tmp_path):
+    samples = ome_group(tmp_path / "a.zarr", 3, (8, 40, 44), "zyx", ((1, 1, 1), (2, 4, 4)))
+    files.write(tmp_path / "b.zarr", files.read_pages(tmp_path / "a.zarr"))
+    mean = samples.astype(float).reshape(4, 2, 10, 4, 11, 4).mean((1, 3, 5))
+    assert np.array_equal(zarr.open_group(tmp_path / "b.zarr", mode="r")["1"][...], np.rint(mean))
+
+
+def test_ome_groups_become_tiffs_and_damaged_ones_are_refused(tmp_path):
+    ome_group(tmp_path / "a.zarr", 3)
+    files.write(tmp_path / "a.tif", files.read_pages(tmp_path / "a.zarr"))
+    assert files.read_pages(tmp_path / "a.tif")[0].metadata.aspect == (4.0, 1.0)
+    group = zarr.open_group(tmp_path / "a.zarr", mode="r+")
+    del group["1"]
+    with pytest.raises(FileError, match=r"a\.zarr: a zarr group without an OME-Zarr image.*there: 0, 2"):
+        files.read(tmp_path / "a.zarr")

@@ -111,3 +111,13 @@ def test_memory_is_that_of_the_windows_not_of_the_image(tmp_path):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4096 * 4096  # NumPy's part: less than one byte a pixel
+
+
+def test_wide_grains_make_flat_windows():
+    """Where the output lies in strips, windows are as wide as the image, and no larger for that."""
+    steps = large.stages(models.build("gerig", contrast=1.0), time=1.0)
+    free = large.plan(20_000, 20_000, steps, bytes_per_pixel=100.0, memory=2**28)
+    strips = large.plan(20_000, 20_000, steps, grain=(8, 20_000), bytes_per_pixel=100.0, memory=2**28)
+    assert strips.columns == 20_000
+    assert strips.rows % 8 == 0
+    assert strips.rows * strips.columns <= free.rows * free.columns

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.base import MAX_PAGES, Canvas, Frame, Page, Reader, Writer, check_segment, check_size, reason
 from whorl.files.layout import Colour, Layout, Metadata
+from whorl.files.ome_zarr import Multiscale, multiscale_of, write_levels
 
 __all__ = ["ZarrReader", "ZarrWriter", "axes_of"]
 
@@ -22,19 +23,20 @@ DESCRIPTIONS = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")
 
 
 class ZarrReader(Reader):
-    """A zarr array. Axes named ``y``, ``x`` and ``c`` are what they say; the others count pages.
+    """A zarr array, or the full size of the image in an OME-Zarr group.
 
-    Without names the last two axes are y and x, or the last three are y, x and channels where the last one has at most
-    four entries. Four channels are RGB and alpha.
+    Axes named ``y``, ``x`` and ``c`` are what they say; the others count pages. Without names the last two axes are y
+    and x, or the last three are y, x and channels where the last one has at most four entries. Four channels are RGB
+    and alpha, except in OME-Zarr, where channels have no colours.
     """
 
     windowed = True
 
     def __init__(self, path: Path, max_pixels: int = 0) -> None:
-        array = _opened(path)
+        array, image = _opened(path)
         if array.dtype.kind not in "uif" or array.dtype.itemsize > 8:
             raise FileError(f"{path}: samples of type {array.dtype} cannot be filtered. Convert them to float.")
-        names = getattr(array.metadata, "dimension_names", None)
+        names = getattr(array.metadata, "dimension_names", None) if image is None else image.names
         axes = axes_of(array.shape, names)
         height, width = array.shape[axes[0]], array.shape[axes[1]]
         check_size(path, width, height, max_pixels=2**62)
@@ -42,9 +44,16 @@ class ZarrReader(Reader):
         _check_bounds(path, array, axes, math.prod(outer))
         channels = 1 if axes[2] is None else array.shape[axes[2]]
         colour: Colour = {1: "grey", 3: "rgb", 4: "rgb"}.get(channels, "channels")  # type: ignore[assignment]
-        layout = Layout(height, width, channels, array.dtype.newbyteorder("="), colour, kept=int(channels == 4))
-        structure = {"shape": array.shape, "chunks": array.chunks, "names": names, "axes": axes}
-        metadata = Metadata(array={**structure, "attributes": dict(array.attrs)})
+        if image is not None and channels > 1:
+            colour = "channels"
+        kept = int(channels == 4 and image is None)
+        layout = Layout(height, width, channels, array.dtype.newbyteorder("="), colour, kept)
+        structure = {"shape": array.shape, "chunks": array.chunks, "names": names, "axes": axes, "image": image}
+        metadata = Metadata(
+            spacing=None if image is None else image.spacing,
+            pyramid=image is not None and len(image.paths) > 1,
+            array={**structure, "attributes": dict(array.attrs)},
+        )
         pages = itertools.product(*map(range, outer))
         self.pages = tuple(_ZarrPage(path, array, layout, metadata, axes, page) for page in pages)
 
@@ -52,7 +61,8 @@ class ZarrReader(Reader):
 class ZarrWriter(Writer):
     """Writes one array: with the axes, chunks and attributes of the array read, or ``(page, y, x, channel)``.
 
-    Axes of length one are left out where the pages come from another format.
+    Axes of length one are left out where the pages come from another format. What was read from an OME-Zarr group
+    becomes such a group again, its smaller sizes built anew.
     """
 
     def __init__(self, path: Path, name: str, frames: Sequence[Frame]) -> None:
@@ -69,17 +79,39 @@ class ZarrWriter(Writer):
                 : len(shape)
             ]
             how = {"shape": shape, "chunks": chunks, "names": names, "attributes": {}, "axes": axes_of(shape, names)}
-        array = zarr.create_array(
-            store=str(path), shape=how["shape"], chunks=how["chunks"], dtype=layout.dtype, dimension_names=how["names"],
-            attributes=dict(how["attributes"]),
-        )  # fmt: skip
+        self.image: Multiscale | None = how.get("image")
+        self.chunks = how["chunks"]
+        array = self._created(zarr, path, how, layout.dtype)
         axes = how["axes"]
         grain = (how["chunks"][axes[0]], how["chunks"][axes[1]])
         outer = itertools.product(*(range(size) for axis, size in enumerate(how["shape"]) if axis not in axes))
         self.canvases = tuple(_ZarrCanvas(array, axes, page, grain) for page in outer)
 
+    def _created(self, zarr: Any, path: Path, how: Mapping[str, Any], dtype: np.dtype[Any]) -> Any:
+        settings = {
+            "shape": how["shape"],
+            "chunks": how["chunks"],
+            "dtype": dtype,
+            "attributes": dict(how["attributes"]),
+        }
+        if self.image is None:
+            return zarr.create_array(store=str(path), dimension_names=how["names"], **settings)
+        self.group = zarr.create_group(
+            store=str(path), attributes=dict(self.image.attributes), zarr_format=self.image.zarr_format
+        )
+        return self.group.create_array(self.image.paths[0], **self._style(), **settings)
+
+    def _style(self) -> dict[str, Any]:
+        """How arrays of the group are stored: in its version of zarr, each axis a folder, as the format wants."""
+        assert self.image is not None
+        if self.image.zarr_format == 2:
+            return {"chunk_key_encoding": {"name": "v2", "separator": "/"}}
+        return {"dimension_names": self.image.names}
+
     def finish(self) -> None:
-        """Nothing is left: every block went to its chunks."""
+        """Every block went to its chunks; of a group the smaller sizes are left."""
+        if self.image is not None:
+            write_levels(self.group, self.image, self.chunks, **self._style())
 
 
 class _ZarrPage(Page):
@@ -134,19 +166,25 @@ def _place(ndim: int, axes: Axes, page: tuple[int, ...], rows: slice, columns: s
     return full, [remaining.index(axis) for axis in axes if axis is not None]
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path) -> tuple[Any, Multiscale | None]:
+    """The array, and the OME-Zarr image whose full size it is, if it is one."""
     zarr = _zarr(path)
     for name in DESCRIPTIONS:
         if (path / name).exists() and (path / name).stat().st_size > MAX_DESCRIPTION:
             raise FileError(f"{path}: a description ({name}) of more than {MAX_DESCRIPTION} bytes; damaged.")
     try:
-        array = zarr.open(store=str(path), mode="r")
+        found = zarr.open(store=str(path), mode="r")
+        if isinstance(found, zarr.Array):
+            return found, None
+        image = multiscale_of(found)
+        if image is not None:
+            return found[image.paths[0]], image
+        inside = ", ".join(sorted(name for name, _ in found.members())) or "nothing"
     except Exception as error:  # stores and formats have their own errors each
         raise FileError(f"{path}: not a readable zarr array ({reason(error)}).") from None
-    if not isinstance(array, zarr.Array):
-        inside = ", ".join(sorted(name for name, _ in array.arrays())) or "none"
-        raise FileError(f"{path}: a zarr group, not an array. Name the array inside it (there: {inside}).")
-    return array
+    raise FileError(
+        f"{path}: a zarr group without an OME-Zarr image. Name the array or image inside it (there: {inside})."
+    )
 
 
 def _check_bounds(path: Path, array: Any, axes: Axes, pages: int) -> None:

@@ -84,7 +84,8 @@ def plan(
         passes = tuple(tuple(stages[i : i + per_pass]) for i in range(0, len(stages), per_pass)) or ((),)
         widest = max(halo(part) for part in passes)
         side = tile or max(math.isqrt(int(memory / bytes_per_pixel)) - 2 * widest, 1)
-        rows, columns = (_multiple(side, unit, size) for unit, size in zip(grain, (height, width), strict=True))
+        columns = _multiple(side, grain[1], width)
+        rows = _multiple(side if tile or columns <= side else side * side // columns, grain[0], height)
         cost = sum(_cost(part, rows, columns) for part in passes) + (len(passes) - 1) * scratch_cost
         if best is None or cost < best[0]:
             best = cost, Plan(height, width, rows, columns, passes)
