@@ -13,9 +13,11 @@ from whorl.operators import (
     Hessian,
     Laplacian,
     LaplacianPower,
+    Mixed,
     ScaleStack,
     Smoothing,
     Stacked,
+    SteerableMap,
     sample_scales,
 )
 
@@ -55,6 +57,12 @@ SPATIAL_OPERATORS = {
     "dictionary": Dictionary(CellGradient(), [Smoothing(0.4), Smoothing(0.8), LaplacianPower(0.4, 1)], features=2),
     "scaled": 2.0 * Hessian(),
     "stacked": Stacked([Laplacian(), Hessian()]),
+}
+
+# Operators with a number of image channels of their own, and responses that are not zero on constants.
+CHANNEL_OPERATORS = {
+    "steerable": SteerableMap(3, fields=(4, 3, 2)),
+    "mixed": Mixed(CellGradient(), torch.tensor([[1.0, 0.5, -2.0], [0.0, 1.0, 0.3]], dtype=torch.float64)),
 }
 
 DIFFUSIVITIES = {name: by_name(name, contrast=2.5) for name in names()}

@@ -31,7 +31,7 @@ def test_public_names_are_those_of_the_inventory():
 @pytest.mark.parametrize(
     ("base", "listed"),
     [
-        (Operator, catalogue.OPERATORS.values()),
+        (Operator, [*catalogue.OPERATORS.values(), *catalogue.CHANNEL_OPERATORS.values()]),
         (Diffusivity, catalogue.DIFFUSIVITIES.values()),
         (Activation, catalogue.ACTIVATIONS.values()),
     ],

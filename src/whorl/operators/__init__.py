@@ -7,8 +7,11 @@ from whorl.operators.dictionary import Dictionary, LaplacianPower
 from whorl.operators.directional import DirectionalDerivatives
 from whorl.operators.hessian import Hessian
 from whorl.operators.laplacian import Laplacian
+from whorl.operators.mixing import Mixed
 from whorl.operators.scales import ScaleSampling, ScaleStack, sample_scales
 from whorl.operators.smoothing import Composed, Smoothing, gaussian_weights
+from whorl.operators.steerable import SteerableMap
+from whorl.operators.stencils import SteerableStencils, steerable_stencils
 
 __all__ = [
     "CellGradient",
@@ -18,14 +21,18 @@ __all__ = [
     "Hessian",
     "Laplacian",
     "LaplacianPower",
+    "Mixed",
     "Operator",
     "ScaleSampling",
     "ScaleStack",
     "Scaled",
     "Smoothing",
     "Stacked",
+    "SteerableMap",
+    "SteerableStencils",
     "fold",
     "gaussian_weights",
     "mirror",
     "sample_scales",
+    "steerable_stencils",
 ]

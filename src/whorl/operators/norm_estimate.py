@@ -1,0 +1,47 @@
+"""The norm of a steerable map while it is being trained: one step of the power method at each frequency."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from whorl.operators.steerable import SteerableMap
+
+__all__ = ["NormEstimate"]
+
+_NODES = 9
+
+
+class NormEstimate(nn.Module):
+    r"""An estimate of :math:`\|K\|^2` that can be differentiated and costs little: a lower bound.
+
+    At each of a few frequencies a vector is multiplied by :math:`K^* K` once per call and kept; it tends to the
+    eigenvector of the largest eigenvalue. For a proven upper bound use ``K.squared_norm_bound()``.
+    """
+
+    def __init__(self, operator: SteerableMap) -> None:
+        super().__init__()
+        nodes = torch.linspace(0, math.pi, _NODES, dtype=torch.float64)
+        theta_y, theta_x = torch.meshgrid(nodes, nodes, indexing="ij")
+        upper = theta_y <= theta_x  # the symbol is the same for (x, y) and (y, x)
+        for order in range(len(operator.fields)):
+            waves = operator.stencils(order).transfer(theta_y[upper], theta_x[upper])
+            # Stencils of odd order are odd functions: their transfer is purely imaginary, that of the others real.
+            part = waves.imag if order % 2 else waves.real
+            self.register_buffer(f"waves_{order}", part.to(torch.get_default_dtype()), persistent=False)
+        start = torch.randn(int(upper.sum()), operator.channels, generator=torch.Generator().manual_seed(0))
+        self.register_buffer("vectors", nn.functional.normalize(start, dim=1), persistent=False)
+
+    def forward(self, operator: SteerableMap) -> Tensor:
+        """The estimate, a number with a gradient to the weights."""
+        parts = [
+            torch.einsum("fcp,pkt->tfkc", weight, self.get_buffer(f"waves_{order}")).flatten(1, 2)
+            for order, weight in enumerate(operator.weights)
+        ]
+        matrix = torch.cat(parts, dim=1)
+        vectors = self.get_buffer("vectors")
+        with torch.no_grad():
+            for _ in range(2):
+                response = torch.einsum("tkc,tc->tk", matrix, vectors)
+                vectors.copy_(nn.functional.normalize(torch.einsum("tkc,tk->tc", matrix, response), dim=1))
+        return torch.einsum("tkc,tc->tk", matrix, vectors.clone()).square().sum(1).amax()

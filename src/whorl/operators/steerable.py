@@ -1,0 +1,166 @@
+r"""Learned maps from scalar channels to fields of any angular order, with exact adjoints.
+
+A field of angular order :math:`m` has one component for :math:`m = 0` and two for :math:`m > 0`; when the picture turns
+by an angle, the two turn by :math:`m` times that angle. Numbers made from the squared length of a field do not change,
+which is what :class:`~whorl.activations.Gated` builds upon.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from whorl.foundations.types import Image, Responses
+from whorl.operators.base import Operator
+from whorl.operators.boundary import fold, mirror
+from whorl.operators.stencils import FREQUENCY, SteerableStencils, steerable_stencils
+
+__all__ = ["SteerableMap"]
+
+
+class SteerableMap(Operator):
+    r"""Fields of angular orders 0, 1, 2, ... from all image channels, with learned radial profiles.
+
+    .. math:: v_f = \sum_c \sum_p w_{fcp}\, S_p^{(m)} * u_c
+
+    :math:`S_p^{(m)}` are the stencils of :func:`~whorl.operators.stencils.steerable_stencils` for the order :math:`m`
+    of the field, so the sum over :math:`p` is a learned radial profile. One number :math:`w_{fcp}` serves both
+    components of a field: that keeps the invariance, whatever is learned.
+
+    Shapes: ``(n, c, y, x) -> (n, 1, 1, k, y, x)``; fields of order 0 come first, then those of order 1 with their two
+    components side by side, and so on. ``orders`` names the order of every field.
+
+    Parameters
+    ----------
+    channels : int
+        Image channels that come in.
+    fields : sequence of int
+        How many fields of order 0, 1, 2, ... go out.
+    size : int
+        Pixels along a side of the stencils.
+    profiles : sequence of int, optional
+        Stencils for each order; by default all with an error below 0.1.
+    frequency : float
+        Up to which frequency the stencils are fitted, in cycles per pixel.
+
+    Guarantees
+    ----------
+    Exact adjoint for any weights; proven norm bound that follows the weights; quarter turns and mirror images carry
+    over exactly; under any other turn the error of the stencils is at most ``stencil_error`` up to ``frequency``.
+
+    Examples
+    --------
+    >>> K = SteerableMap(3, fields=(4, 2, 1))
+    >>> K(torch.zeros(1, 3, 16, 16)).shape, K.orders
+    (torch.Size([1, 1, 1, 10, 16, 16]), (0, 0, 0, 0, 1, 1, 2))
+    """
+
+    _held: Tensor | None = None
+
+    def __init__(
+        self,
+        channels: int,
+        fields: Sequence[int],
+        size: int = 5,
+        profiles: Sequence[int] | None = None,
+        frequency: float = FREQUENCY,
+    ) -> None:
+        super().__init__()
+        if channels < 1 or not fields or min(fields) < 0 or sum(fields) == 0:
+            raise ValueError(f"SteerableMap(channels={channels}, fields={tuple(fields)}): needs at least one of each.")
+        if profiles is not None and len(profiles) < len(fields):
+            raise ValueError(
+                f"SteerableMap(profiles={tuple(profiles)}): expected one for each of {len(fields)} orders."
+            )
+        self.channels, self.fields, self.size, self.frequency = channels, tuple(fields), size, frequency
+        self.weights = nn.ParameterList()
+        self._stencils: list[SteerableStencils] = []
+        for order, count in enumerate(self.fields):
+            stencils = steerable_stencils(order, size, None if profiles is None else profiles[order], frequency)
+            self._stencils.append(stencils)
+            # Kept with the weights: eigenvectors found on another machine may differ in their last digits.
+            self.register_buffer(f"taps_{order}", stencils.taps.to(torch.get_default_dtype()))
+            start = torch.randn(count, channels, len(stencils.errors)) / (channels * len(stencils.errors)) ** 0.5
+            self.weights.append(nn.Parameter(start))
+
+    def kernel(self, dtype: torch.dtype | None = None) -> Tensor:
+        """The weights as one convolution, ``(k, c, size, size)``."""
+        if self._held is not None and self._held.dtype == (dtype or self._held.dtype):
+            return self._held
+        parts = [
+            torch.einsum("fcp,pkyx->fkcyx", weight, self.taps(order)).flatten(0, 1)
+            for order, weight in enumerate(self.weights)
+        ]
+        return torch.cat(parts).to(dtype=dtype, memory_format=torch.channels_last)
+
+    @contextmanager
+    def held(self, dtype: torch.dtype) -> Iterator[None]:
+        """Compute the convolution once for everything inside; for a map that is applied many times."""
+        self._held = self.kernel(dtype)
+        try:
+            yield
+        finally:
+            self._held = None
+
+    def taps(self, order: int) -> Tensor:
+        """The stencils of an order, ``(p, k, size, size)``."""
+        return self.get_buffer(f"taps_{order}")
+
+    def forward(self, u: Image) -> Responses:
+        return torch.nn.functional.conv2d(mirror(u, self.radius), self.kernel(u.dtype))[:, None, None]
+
+    def adjoint(self, v: Responses) -> Image:
+        return fold(torch.nn.functional.conv_transpose2d(v[:, 0, 0], self.kernel(v.dtype)), self.radius)
+
+    def symbol(self, *theta: Tensor) -> Tensor:
+        # K* K mixes the channels, so that its symbol is a matrix; its largest eigenvalue stands for it. For each
+        # direction in the space of channels it is a trigonometric polynomial, and the bound holds for all of them.
+        matrix = self.transfer(*theta)
+        largest: Tensor = torch.linalg.eigvalsh(matrix.mH @ matrix)[..., -1]
+        return largest
+
+    def transfer(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+        """The complex matrices ``(*frequencies, k, c)`` that map the channels of a wave to fields."""
+        parts = [
+            torch.einsum("fcp,pk...->...fkc", weight.detach().cpu().to(torch.complex128), waves).flatten(-3, -2)
+            for order, weight in enumerate(self.weights)
+            for waves in [self.stencils(order).transfer(theta_y, theta_x)]
+        ]
+        return torch.cat(parts, dim=-2)
+
+    @property
+    def dimension(self) -> int:
+        """Angular orders belong to the plane."""
+        return 2
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """The angular order of every field; a field of order 0 has one operator channel, the others have two."""
+        return tuple(order for order, count in enumerate(self.fields) for _ in range(count))
+
+    @property
+    def stencil_error(self) -> float:
+        """Bound of the relative error of the stencils under any turn, up to the fitted frequency."""
+        return max(s.errors[-1] for s, count in zip(self._stencils, self.fields, strict=True) if count)
+
+    @property
+    def radius(self) -> int:
+        """How far a stencil looks, in pixels."""
+        return self.size // 2
+
+    @property
+    def degree(self) -> int:
+        return 2 * self.radius
+
+    @property
+    def reach(self) -> int:
+        return 2 * self.radius
+
+    def extra_repr(self) -> str:
+        return f"channels={self.channels}, fields={self.fields}, size={self.size}"
+
+    def stencils(self, order: int) -> SteerableStencils:
+        """The stencils in use, which a file may have brought along."""
+        fitted = self._stencils[order]
+        return SteerableStencils(order, self.taps(order).detach().cpu().double(), fitted.errors, fitted.frequency)

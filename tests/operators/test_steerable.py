@@ -1,0 +1,185 @@
+"""Stencils that turn, maps to fields of any angular order, and mixtures of channels."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whorl.operators import CellGradient, Hessian, Mixed, ScaleStack, SteerableMap, sample_scales
+from whorl.operators.norm_estimate import NormEstimate
+from whorl.operators.stencils import steerable_stencils
+
+ORDERS, SIZES = range(5), (3, 5, 7)
+CASES = {
+    "5x5": dict(channels=3, fields=(4, 3, 2)),
+    "3x3": dict(channels=2, fields=(3, 2, 1), size=3),
+    "7x7, order 3": dict(channels=2, fields=(1, 2, 1, 2), size=7),
+    "vectors only": dict(channels=1, fields=(0, 2)),
+    "scalars only": dict(channels=3, fields=(5,)),
+    "fewer profiles": dict(channels=2, fields=(2, 2, 2), profiles=(1, 1, 1)),
+}
+EPS = torch.finfo(torch.float64).eps
+
+
+def build(name):
+    torch.manual_seed(3)
+    return SteerableMap(**CASES[name]).double()
+
+
+parametrised = pytest.mark.parametrize("name", CASES)
+
+
+def turned(v, orders, k):
+    """Fields of a picture turned by ``k`` quarter turns: turned in place, and each by its order times that angle."""
+    v, parts, at = torch.rot90(v[:, 0, 0], k, (-2, -1)), [], 0
+    for order in orders:
+        if order == 0:
+            parts.append(v[:, at : at + 1])
+            at += 1
+            continue
+        # Rows count downwards, so a turn of the picture by rot90 takes the angle of a direction backwards.
+        c, s = [(1, 0), (0, -1), (-1, 0), (0, 1)][(order * k) % 4]
+        x, y = v[:, at : at + 1], v[:, at + 1 : at + 2]
+        parts += [c * x - s * y, s * x + c * y]
+        at += 2
+    return torch.cat(parts, 1)[:, None, None]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("size", SIZES)
+def test_stencils_come_with_rising_errors_and_unit_length(order, size):
+    found = steerable_stencils(order, size, count=2 if size > 3 else 1)
+    assert list(found.errors) == sorted(found.errors)
+    assert torch.allclose(found.taps.square().sum((1, 2, 3)), torch.ones(len(found.errors), dtype=torch.float64))
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(0, 3), st.sampled_from([3, 5, 7]), st.integers(0, 10**6))
+def test_no_combination_of_stencils_is_worse_than_the_bound(order, size, seed):
+    """The error of the last stencil bounds that of all combinations, on frequencies the fit has not seen."""
+    found = steerable_stencils(order, size)
+    mixture = torch.randn(len(found.errors), dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    rho = torch.linspace(0.003, found.frequency, 150, dtype=torch.float64) * 2 * math.pi
+    phi = torch.linspace(0, 2 * math.pi, 97, dtype=torch.float64)[:-1]
+    parts = found.transfer(rho[:, None] * phi.sin(), rho[:, None] * phi.cos())
+    complete = parts[:, 0] + (1j * parts[:, 1] if order else 0)
+    upright = torch.einsum("p,prf->rf", mixture.to(complete.dtype), complete) * torch.exp(-1j * order * phi)
+    mean = upright.mean(1, keepdim=True)
+    energy = (rho[:, None] * upright.abs() ** 2).sum()
+    error = ((rho[:, None] * (upright - mean).abs() ** 2).sum() / energy).sqrt()
+    assert error <= 1.05 * found.errors[-1] + 1e-12  # 5 %: the two grids of frequencies differ
+
+
+def test_fitted_stencils_turn_better_than_sampled_gaussian_derivatives():
+    y, x = torch.meshgrid(*[torch.arange(-2.0, 3, dtype=torch.float64)] * 2, indexing="ij")
+    sampled = x * torch.exp(-(x**2 + y**2) / (2 * 0.7**2))
+    rho = torch.linspace(0.01, 0.35, 60, dtype=torch.float64) * 2 * math.pi
+    phi = torch.linspace(0, 2 * math.pi, 65, dtype=torch.float64)[:-1]
+    waves = torch.exp(
+        1j * ((rho[:, None] * phi.sin())[..., None, None] * y + (rho[:, None] * phi.cos())[..., None, None] * x)
+    )
+
+    def error(taps_x, taps_y):
+        found = torch.einsum("yx,rfyx->rf", (taps_x + 1j * taps_y).to(waves.dtype), waves) * torch.exp(-1j * phi)
+        rest = found - found.mean(1, keepdim=True)
+        return float(((rho[:, None] * rest.abs() ** 2).sum() / (rho[:, None] * found.abs() ** 2).sum()).sqrt())
+
+    fitted = steerable_stencils(1, 5).taps[0]
+    assert error(fitted[0], fitted[1]) < 0.02 * error(sampled, sampled.mT)
+
+
+@parametrised
+def test_adjoint_at_any_size(name, rng):
+    K = build(name)
+    for size in [(1, 1), (1, 7), (6, 1), (2, 3), (9, 12)]:
+        u = torch.randn(2, K.channels, *size, generator=rng, dtype=torch.float64)
+        v = torch.randn(K(u).shape, generator=rng, dtype=torch.float64)
+        gap = K.inner(K(u), v) - (u * K.adjoint(v)).sum()
+        assert gap.abs() <= 16 * EPS * K.squared_norm_bound() ** 0.5 * u.norm() * v.norm()
+
+
+@parametrised
+def test_power_iteration_stays_below_the_norm_bound_and_comes_near(name, rng):
+    K = build(name)
+    u = torch.randn(1, K.channels, 24, 20, generator=rng, dtype=torch.float64)
+    for _ in range(120):
+        u = K.adjoint(K(u / u.norm()))
+    assert 0.85 * K.squared_norm_bound() <= u.norm() <= K.squared_norm_bound()
+
+
+@parametrised
+def test_estimate_in_training_tends_to_the_norm_from_below(name):
+    K = build(name)
+    estimate = NormEstimate(K).double()
+    for _ in range(200):
+        found = estimate(K)
+    assert 0.9 * K.squared_norm_bound() <= found <= K.squared_norm_bound()
+    found.backward()
+    assert all(torch.isfinite(weight.grad).all() for weight in K.weights)
+
+
+@parametrised
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_fields_of_a_turned_picture_are_the_turned_fields(name, k, rng):
+    K = build(name)
+    u = torch.randn(1, K.channels, 9, 14, generator=rng, dtype=torch.float64)
+    expected = turned(K(u), K.orders, k)
+    limit = 64 * EPS * K.squared_norm_bound() ** 0.5 * u.norm()
+    assert (K(torch.rot90(u, k, (-2, -1))) - expected).abs().max() <= limit
+
+
+@parametrised
+def test_fields_of_a_mirror_image_are_mirrored(name, rng):
+    K = build(name)
+    u = torch.randn(1, K.channels, 9, 14, generator=rng, dtype=torch.float64)
+    seconds = [component for order in K.orders for component in ([1.0] if order == 0 else [1.0, -1.0])]
+    signs = torch.tensor(seconds, dtype=torch.float64)[:, None, None]
+    # Turning the picture upside down changes the sign of every angle, so of every sine.
+    assert (K(u.flip(-2)) - signs * K(u).flip(-2)).abs().max() <= 64 * EPS * K.squared_norm_bound() ** 0.5 * u.norm()
+
+
+@parametrised
+def test_reach_is_how_far_it_looks(name):
+    K = build(name)
+    u = torch.zeros(1, K.channels, 33, 33, dtype=torch.float64)
+    u[..., 16, 16] = 1
+    seen = K.adjoint(K(u)).abs().amax((0, 1)) > 0
+    rows = seen.any(1).nonzero()
+    assert int(rows.min()) >= 16 - K.reach
+    assert int(rows.max()) <= 16 + K.reach
+
+
+def test_stencils_travel_with_the_weights():
+    K, other = build("5x5"), build("5x5")
+    with torch.no_grad():
+        K.get_buffer("taps_1").neg_()
+    other.load_state_dict(K.state_dict())
+    assert torch.equal(K.kernel(), other.kernel())
+
+
+@pytest.mark.parametrize(
+    "K", [CellGradient(), Hessian(), ScaleStack(CellGradient(0.3), sample_scales(3, 0.5, 4.0))], ids=str
+)
+def test_mixtures_have_exact_adjoints_and_proven_norms(K, rng):
+    mixed = Mixed(K, torch.randn(4, 3, generator=rng, dtype=torch.float64))
+    u = torch.randn(2, 3, 9, 12, generator=rng, dtype=torch.float64)
+    v = torch.randn(mixed(u).shape, generator=rng, dtype=torch.float64)
+    gap = mixed.inner(mixed(u), v) - (u * mixed.adjoint(v)).sum()
+    assert gap.abs() <= 32 * EPS * mixed.inner(mixed(u), mixed(u)).sqrt() * mixed.inner(v, v).sqrt()
+    w = torch.randn(1, 3, 24, 20, generator=rng, dtype=torch.float64)
+    for _ in range(120):
+        w = mixed.adjoint(mixed(w / w.norm()))
+    assert 0.85 * mixed.squared_norm_bound() <= w.norm() <= mixed.squared_norm_bound()
+
+
+def test_wrong_settings_are_named():
+    with pytest.raises(ValueError, match="odd"):
+        steerable_stencils(1, 4)
+    with pytest.raises(ValueError, match="larger size"):
+        steerable_stencils(2, 1)
+    with pytest.raises(ValueError, match="at least one"):
+        SteerableMap(0, (1,))
+    with pytest.raises(ValueError, match="matrix"):
+        Mixed(CellGradient(), torch.zeros(3))
