@@ -1,0 +1,126 @@
+"""A coupled activation with a learned matrix: every field times one number computed from all invariants."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from whorl.errors import ShapeError
+from whorl.foundations.types import Responses
+from whorl.operators.boundary import mirror
+
+__all__ = ["Gated", "components"]
+
+_LARGEST = 24.0  # of the logarithm of a squared contrast: beyond it numbers would overflow and say nothing more
+
+
+def components(orders: Sequence[int]) -> list[int]:
+    """For every operator channel the number of the field it belongs to: one for order 0, two for others.
+
+    >>> components((0, 0, 1, 2))
+    [0, 1, 2, 2, 3, 3]
+    """
+    return [field for field, order in enumerate(orders) for _ in range(1 if order == 0 else 2)]
+
+
+class Gated(nn.Module):
+    r"""Each field times a number in [0, 1] that all fields decide upon together.
+
+    .. math:: \Phi(v)_f = \sigma\Big(\sum_h A_{fh}\, a_h + b_f + c_f\, t\Big)\, v_f, \qquad
+              a_h = \begin{cases} e^{-d_h t}\, B_\rho v_h & \text{order } 0 \\
+              \log\big(1 + e^{-2 d_h t}\, \lambda_h^{-2}\, B_\rho |v_h|^2\big) & \text{other orders} \end{cases}
+
+    with the logistic function :math:`\sigma`. The numbers :math:`a_h` do not change when the picture turns, so neither
+    does the gate (Design Principle 1); the matrix :math:`A` couples all channels (Design Principle 2, with learned
+    weights). :math:`B_\rho` is a binomial filter of radius :math:`\rho`: it removes what aliases when fields are
+    squared, as smoothing the structure tensor does. :math:`t` is a number given from outside, the logarithm of the
+    noise level: with :math:`d_h = 1`, where training begins, gates see everything in units of the noise.
+
+    Parameters
+    ----------
+    orders : sequence of int
+        The angular order of every field, as an operator's ``orders`` names them.
+    rho : int
+        Radius of the binomial filter in pixels; 0 leaves it out.
+    repetitions : int
+        How many own biases :math:`b` there are, for a block that is applied several times.
+    levelled : bool
+        Whether a level :math:`t` is given; only then there are :math:`c` and :math:`d`.
+    contrast : float
+        Starting value of every :math:`\lambda_h`.
+
+    Guarantees
+    ----------
+    multipliers in [0, 1], so that :math:`|\Phi(v)| \le |v|` for any weights; quarter turns and mirror images carry over
+    exactly; smooth everywhere, gradients are finite on flat images.
+    """
+
+    def __init__(
+        self,
+        orders: Sequence[int],
+        rho: int = 0,
+        repetitions: int = 1,
+        *,
+        levelled: bool = False,
+        contrast: float = 0.05,
+    ) -> None:
+        super().__init__()
+        if not orders or min(orders) < 0 or list(orders) != sorted(orders):
+            raise ValueError(f"Gated(orders={tuple(orders)}): expected orders of at least 0, lowest first.")
+        if rho < 0 or repetitions < 1 or not contrast > 0:
+            raise ValueError(f"Gated(rho={rho}, repetitions={repetitions}, contrast={contrast}): out of range.")
+        self.orders, self.rho = tuple(orders), rho
+        self.scalars = sum(order == 0 for order in orders)
+        fields = len(self.orders)
+        self.matrix = nn.Parameter(torch.randn(fields, fields) / fields**0.5)
+        self.bias = nn.Parameter(torch.zeros(repetitions, fields))
+        if levelled:
+            self.level = nn.Parameter(torch.zeros(fields))
+            self.units = nn.Parameter(torch.ones(fields))
+        self.levelled = levelled
+        powers = [1.0 if order == 0 else 2.0 for order in orders]
+        self.register_buffer("powers", torch.tensor(powers), persistent=False)
+        self.log_contrast = nn.Parameter(torch.full((fields - self.scalars,), contrast).log())
+        owner = torch.nn.functional.one_hot(torch.tensor(components(orders)), fields)
+        self.register_buffer("spread", owner.to(torch.get_default_dtype()), persistent=False)
+
+    def forward(self, v: Responses, bias: Tensor | None = None, level: Tensor | None = None) -> Responses:
+        """The flux; ``bias`` is one of the rows of ``self.bias``, ``level`` a number or a map ``(n, 1, y, x)``."""
+        if v.dim() != 6 or v.shape[3] != len(self.get_buffer("spread")):
+            expected = len(self.get_buffer("spread"))
+            raise ShapeError(f"Gated: expected {expected} operator channels, got shape {tuple(v.shape)}.")
+        if (level is not None) != self.levelled:
+            raise ValueError(f"Gated(levelled={self.levelled}): a level is {'missing' if self.levelled else 'given'}.")
+        fields = v[:, 0, 0]
+        return (self.gates(fields, bias, level) * fields)[:, None, None]
+
+    def gates(self, v: Tensor, bias: Tensor | None = None, level: Tensor | None = None) -> Tensor:
+        """The multiplier of every operator channel, ``(n, k, y, x)``."""
+        spread = self.get_buffer("spread")  # both components of a field get the same multiplier
+        matrix = (spread @ self.matrix).to(v.dtype)
+        offset = (spread @ (self.bias[0] if bias is None else bias)).to(v.dtype)
+        logits = torch.nn.functional.conv2d(self.invariants(v, level), matrix[:, :, None, None], offset)
+        if level is not None:
+            logits = logits + ((spread @ self.level).view(1, -1, 1, 1) * level).to(v.dtype)
+        return logits.sigmoid()
+
+    def invariants(self, v: Tensor, level: Tensor | None = None) -> Tensor:
+        """What the gates look at: ``(n, fields, y, x)``, unchanged by turns of the picture."""
+        scalars, others = v[:, : self.scalars], v[:, self.scalars :].unflatten(1, (-1, 2))
+        s2 = self._smoothed(torch.cat([scalars, others[:, :, 0].square() + others[:, :, 1].square()], dim=1))
+        factor = torch.cat([self.log_contrast.new_zeros(self.scalars), 2 * self.log_contrast]).view(1, -1, 1, 1)
+        if level is not None:
+            factor = factor + (self.get_buffer("powers") * self.units).view(1, -1, 1, 1) * level
+        scaled = s2 * (-factor.clamp(-_LARGEST, _LARGEST)).exp().to(v.dtype)
+        return torch.cat([scaled[:, : self.scalars], torch.log1p(scaled[:, self.scalars :])], dim=1)
+
+    def _smoothed(self, u: Tensor) -> Tensor:
+        for _ in range(self.rho):
+            across = mirror(u, 0, 1)
+            u = 0.5 * u + 0.25 * (across[..., :-2] + across[..., 2:])
+            down = mirror(u, 1, 0)
+            u = 0.5 * u + 0.25 * (down[..., :-2, :] + down[..., 2:, :])
+        return u
+
+    def extra_repr(self) -> str:
+        return f"orders={self.orders}, rho={self.rho}"

@@ -1,0 +1,172 @@
+"""Gated activations and their blocks: invariance for every setting and size, stability whatever is learned."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whorl.activations.gated import Gated
+from whorl.blocks.gated import GatedBlock, StableGatedBlock
+from whorl.errors import ShapeError
+from whorl.invariance import SYMMETRIES
+from whorl.operators import SteerableMap
+
+SETTINGS = {
+    "5x5": dict(fields=(4, 3, 2)),
+    "3x3, smoothed": dict(fields=(3, 2, 1), size=3, rho=1),
+    "7x7, order 3, smoothed twice": dict(fields=(2, 2, 1, 1), size=7, rho=2),
+    "vectors only": dict(fields=(0, 3)),
+    "scalars only": dict(fields=(4,)),
+}
+PICTURES = [(1, 1), (1, 6), (2, 3), (17, 12)]
+EPS = torch.finfo(torch.float64).eps
+
+
+def build(kind, channels, fields, size=5, **gate):
+    """A block of either kind, with two operators or with one."""
+    maps = [SteerableMap(channels, fields, size) for _ in range(1 if kind is StableGatedBlock else 2)]
+    return kind(*maps, Gated(maps[0].orders, **gate))
+
+
+def block(kind, name, **more):
+    torch.manual_seed(5)
+    made = build(kind, 3, **{"repetitions": 2, "levelled": True, **SETTINGS[name], **more}).double().eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return made
+
+
+def symmetry_gap(filter, u):
+    with torch.no_grad():
+        v = filter(u)
+        return max(float((filter(move(u)) - move(v)).abs().max()) for move in SYMMETRIES.values())
+
+
+@pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock])
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("size", PICTURES, ids=str)
+def test_quarter_turns_and_mirror_images_are_exact_at_any_size(kind, name, size, rng):
+    made = block(kind, name)
+    u = torch.randn(1, 3, *size, generator=rng, dtype=torch.float64)
+    level = torch.tensor(0.4, dtype=torch.float64)
+
+    def twice(u):
+        return made(made(u, 0, level), 1, level)
+
+    with torch.no_grad():
+        largest = max(1.0, float(twice(u).abs().max()))
+    assert symmetry_gap(twice, u) <= 500 * EPS * largest
+
+
+class Biased(GatedBlock):
+    """Adds a number to every response, vectors included."""
+
+    def forward(self, u, repetition=0, level=None, half=False):
+        return u - self.synthesis.adjoint(self.gate(self.analysis(u) + 0.5, None, level))
+
+
+class Uncoupled(GatedBlock):
+    """Gates every component by itself instead of by the length of its field."""
+
+    def forward(self, u, repetition=0, level=None, half=False):
+        v = self.analysis(u)
+        return u - self.synthesis.adjoint(torch.relu(v))
+
+
+@pytest.mark.parametrize("broken", [Biased, Uncoupled])
+def test_broken_blocks_are_found_out(broken, rng):
+    u = torch.randn(1, 3, 17, 12, generator=rng, dtype=torch.float64)
+    assert symmetry_gap(block(broken, "5x5", levelled=False), u) > 1e-3
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    seed=st.integers(0, 10**6),
+    spread=st.sampled_from([1e-3, 1.0, 1e3]),
+    picture=st.sampled_from(["noise", "flat", "checkerboard", "impulse", "huge"]),
+)
+def test_stable_blocks_never_let_the_norm_grow(seed, spread, picture):
+    """Random and adversarial weights: large, tiny, and with the gates wide open at the largest step."""
+    rng = torch.Generator().manual_seed(seed)
+    made = build(StableGatedBlock, 2, (2, 2, 1), rho=seed % 2).double().eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.copy_(spread * torch.randn(parameter.shape, generator=rng, dtype=torch.float64))
+        if seed % 3 == 0:
+            made.gate.matrix.zero_()
+            made.gate.bias.fill_(50.0)  # gates at 1
+            made.step.fill_(50.0)  # the largest step
+    u = torch.randn(1, 2, 12, 9, generator=rng, dtype=torch.float64)
+    if picture == "flat":
+        u = torch.ones_like(u)
+    elif picture == "checkerboard":
+        u = (-1.0) ** (torch.arange(12)[:, None] + torch.arange(9)).double().expand_as(u)
+    elif picture == "impulse":
+        u = torch.zeros_like(u)
+        u[..., 0, 0] = 1
+    elif picture == "huge":
+        u = 1e6 * u
+    with torch.no_grad():
+        assert made(u).norm() <= u.norm() * (1 + 64 * EPS)
+
+
+@pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock])
+def test_gradients_are_finite_on_flat_images_in_both_precisions(kind, dtype):
+    made = build(kind, 2, (2, 2, 1), rho=1).to(dtype)
+    u = torch.zeros(1, 2, 8, 8, dtype=dtype, requires_grad=True)
+    made.train()(u).square().sum().backward()
+    assert torch.isfinite(u.grad).all()
+    assert all(torch.isfinite(p.grad).all() for p in made.parameters() if p.grad is not None)
+
+
+def test_gates_lie_between_zero_and_one(rng):
+    phi = Gated((0, 1, 2)).double()
+    v = 100 * torch.randn(1, 1, 1, 5, 6, 7, generator=rng, dtype=torch.float64)
+    with torch.no_grad():
+        gates = phi.gates(v[:, 0, 0])
+        assert gates.min() >= 0
+        assert gates.max() <= 1
+        assert (phi(v).abs() <= v.abs()).all()
+
+
+def test_half_precision_keeps_the_stream_and_comes_near(rng):
+    made = block(GatedBlock, "5x5", levelled=False).float()
+    u = torch.randn(1, 3, 16, 16, generator=rng)
+    with torch.no_grad():
+        full, half = made(u), made(u, half=True)
+    assert half.dtype == torch.float32
+    # The change is made of a few dozen products, each rounded to 8 bits.
+    assert (half - full).norm() <= 16 * 2.0**-8 * (full - u).norm()
+
+
+def test_a_noise_level_may_be_a_number_or_a_map(rng):
+    phi = Gated((0, 1), levelled=True).double()
+    with torch.no_grad():
+        phi.level.fill_(1.0)
+    v = torch.randn(2, 1, 1, 3, 4, 5, generator=rng, dtype=torch.float64)
+    number = torch.tensor([0.5, -0.2], dtype=torch.float64).view(2, 1, 1, 1)
+    assert torch.equal(phi(v, level=number), phi(v, level=number.expand(2, 1, 4, 5)))
+    assert not torch.equal(phi(v, level=number), phi(v, level=0 * number))
+    with pytest.raises(ValueError, match="missing"):
+        phi(v)
+
+
+def test_gates_see_everything_in_units_of_the_noise(rng):
+    """As training begins, gates for twice the responses at twice the noise are those of before."""
+    phi = Gated((0, 0, 1, 2), levelled=True).double()
+    v = torch.randn(1, 1, 1, 6, 4, 5, generator=rng, dtype=torch.float64)
+    one, two = (torch.tensor(t, dtype=torch.float64).log() for t in (1.0, 2.0))
+    with torch.no_grad():
+        assert torch.allclose(phi.gates(v[:, 0, 0], level=one), phi.gates(2 * v[:, 0, 0], level=two), rtol=1e-12)
+
+
+def test_wrong_settings_are_named():
+    with pytest.raises(ValueError, match="lowest first"):
+        Gated((1, 0))
+    with pytest.raises(ValueError, match="rho"):
+        Gated((0,), rho=-1)
+    with pytest.raises(ValueError, match="same fields"):
+        GatedBlock(SteerableMap(2, (2,)), SteerableMap(2, (1, 1)), Gated((0, 0)))
+    with pytest.raises(ShapeError, match="operator channels"):
+        Gated((0, 1))(torch.zeros(1, 1, 1, 2, 4, 4))
