@@ -8,14 +8,18 @@ from torch import Tensor, nn
 
 from whorl.training.config import TrainingConfig
 from whorl.training.distributed import Team
+from whorl.training.losses import image_losses
 from whorl.training.method import Method, Seen, image_order, trainable
 from whorl.training.pairs import Pairs
+from whorl.training.turning import turn_penalty
 
 __all__ = ["AdamMethod"]
 
+TURNED_SHARE = 8  # one in so many images of a batch is also turned, where turning is trained
+
 
 class AdamMethod(Method):
-    r"""Adam with its standard settings on the mean squared error of a batch.
+    r"""Adam with its standard settings on the mean loss of a batch; by default the squared error.
 
     .. math:: \frac{1}{|B|} \sum_{i \in B} \frac{1}{|\Omega|} \|N(f_i) - u_i\|^2 .
 
@@ -40,14 +44,16 @@ class AdamMethod(Method):
             steps = torch.zeros((), device=p.device if self.on_gpu else "cpu")
             self.optimiser.state[p] = {"step": steps, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
             p.grad = torch.zeros_like(p)
+        self.rate = config.rate
         self.totals = torch.zeros(2, dtype=torch.float64, device=parameters[0].device)
 
     def epoch(self, number: int) -> Seen:
         """Visit every image once, in an order fixed by seed and epoch."""
-        self._set_rate(number)
         self.totals.zero_()
         self.network.train()
-        for indices in image_order(len(self.pairs), self.config.seed, number).split(self.config.batch):
+        batches = image_order(len(self.pairs), self.config.seed, number).split(self.config.batch)
+        for position, indices in enumerate(batches):
+            self._set_rate(number, position, len(batches))
             mine = self.team.share(indices)
             noisy, clean = self.pairs.batch(mine, number)
             if self.capture and len(indices) == self.config.batch:
@@ -76,10 +82,17 @@ class AdamMethod(Method):
         """Never: Adam runs its epochs."""
         return False
 
-    def _set_rate(self, number: int) -> None:
+    def _set_rate(self, number: int, position: int, steps: int) -> None:
         rate = self.config.rate
         if self.config.schedule == "cosine":
             rate *= 0.5 * (1 + math.cos(math.pi * number / self.config.epochs))
+        elif self.config.schedule == "annealed":
+            done = number * steps + position
+            rate *= 0.5 * (1 + math.cos(math.pi * done / (self.config.epochs * steps)))
+            rate *= min(1.0, (done + 1) / (self.config.warmup + 1))
+        if rate == self.rate:
+            return
+        self.rate = rate
         for group in self.optimiser.param_groups:
             if self.on_gpu:
                 group["lr"].fill_(rate)
@@ -90,9 +103,13 @@ class AdamMethod(Method):
         for p in self.named.values():
             p.grad.zero_()  # type: ignore[union-attr]
         if len(noisy):  # a small last batch may leave nothing for this process
-            errors = (self.network(noisy) - clean).square().flatten(1).mean(1)
-            (errors.sum() / batch).backward()
-            found = errors.detach().double()
+            difference = self.network(noisy) - clean
+            loss = image_losses(self.config.loss, difference, self.config.peak).sum() / batch
+            if self.config.turn:
+                few = noisy[: max(1, len(noisy) // TURNED_SHARE)]
+                loss = loss + self.config.turn * turn_penalty(self.network, few, clean.shape[1])
+            loss.backward()
+            found = difference.detach().square().flatten(1).mean(1).double()
             self.totals += torch.stack([found.sum(), -10 * torch.log10(found / self.config.peak**2).sum()])
         if self.team.size > 1:
             gradients = torch.cat([p.grad.flatten() for p in self.named.values()])  # type: ignore[union-attr]
@@ -101,6 +118,8 @@ class AdamMethod(Method):
                 self.named.values(), gradients.split([p.numel() for p in self.named.values()]), strict=True
             ):
                 p.grad.copy_(part.view_as(p))  # type: ignore[union-attr]
+        if self.config.clip:
+            torch.nn.utils.clip_grad_norm_(self.named.values(), self.config.clip)
         self.optimiser.step()
 
     def _replay(self, noisy: Tensor, clean: Tensor) -> None:

@@ -5,10 +5,13 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_type_hints
 
+from whorl.training.losses import Loss
+
 __all__ = ["PROTOCOLS", "TrainingConfig"]
 
 Optimiser = Literal["adam", "gauss-newton"]
-Schedule = Literal["constant", "cosine"]
+Schedule = Literal["constant", "cosine", "annealed"]
+Precision = Literal["float32", "bfloat16"]
 Derivatives = Literal["forward-mode", "differences"]
 
 
@@ -25,7 +28,16 @@ class TrainingConfig:
     batch : int
         Images per Adam step, over all processes together.
     rate : float
-        Adam's learning rate, and its ``schedule``: ``"constant"``, or ``"cosine"`` falling to zero.
+        Adam's learning rate, and its ``schedule``: ``"constant"``, ``"cosine"`` falling to zero from epoch to epoch, or
+        ``"annealed"``, rising during the first ``warmup`` steps and then falling to zero from step to step.
+    loss : str
+        What is minimised: ``"mse"``, ``"charbonnier"`` or ``"log"``; see :mod:`whorl.training.losses`.
+    clip : float
+        Gradients longer than this are shortened to it; 0 leaves them as they are.
+    turn : float
+        Weight of the difference under the 3-4-5 turn in the loss; see :mod:`whorl.training.turning`.
+    precision : str
+        ``"bfloat16"`` for networks that can compute their responses in half precision.
     seed : int
         Fixes the order of the images. (Data and starting values have seeds of their own.)
     images : int
@@ -50,6 +62,11 @@ class TrainingConfig:
     batch: int = 10
     rate: float = 1e-3
     schedule: Schedule = "constant"
+    warmup: int = 0
+    loss: Loss = "mse"
+    clip: float = 0.0
+    turn: float = 0.0
+    precision: Precision = "float32"
     seed: int = 0
     images: int = 10
     derivatives: Derivatives = "forward-mode"
@@ -59,16 +76,17 @@ class TrainingConfig:
     checkpoint_seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        for name, smallest in (("epochs", 1), ("batch", 1), ("seed", 0), ("images", 0)):
+        for name, smallest in (("epochs", 1), ("batch", 1), ("seed", 0), ("images", 0), ("warmup", 0)):
             if getattr(self, name) < smallest:
                 raise ValueError(f"TrainingConfig({name}={getattr(self, name)}): must be at least {smallest}.")
         for name in ("rate", "damping", "peak"):
             if not (0 < getattr(self, name) < math.inf):
                 raise ValueError(f"TrainingConfig({name}={getattr(self, name)}): must be positive and finite.")
-        for name in ("tolerance", "checkpoint_seconds"):
+        for name in ("tolerance", "checkpoint_seconds", "clip", "turn"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"TrainingConfig({name}={getattr(self, name)}): must be at least 0.")
-        for name, choices in (("optimiser", Optimiser), ("schedule", Schedule), ("derivatives", Derivatives)):
+        literals = ("optimiser", Optimiser), ("schedule", Schedule), ("derivatives", Derivatives), ("loss", Loss)
+        for name, choices in (*literals, ("precision", Precision)):
             if getattr(self, name) not in get_args(choices):
                 raise ValueError(f"TrainingConfig({name}={getattr(self, name)!r}): choose one of {get_args(choices)}.")
 

@@ -139,7 +139,7 @@ def _train(
 def _judge(history: History, pairs: Pairs, config: TrainingConfig) -> None:
     """Warn of a training that was in vain."""
     noisy, clean = pairs.batch(torch.arange(min(len(pairs), 16)), 0)
-    errors = (noisy - clean).double().square().flatten(1).mean(1)
+    errors = (noisy[:, : clean.shape[1]] - clean).double().square().flatten(1).mean(1)
     untouched = float((-10 * torch.log10(errors / config.peak**2)).mean())
     first, last = history.epochs[0].psnr, history.last.psnr
     if last < first:
@@ -178,7 +178,7 @@ def _resume(path: Path, network: nn.Module, method: Method, meta: Mapping[str, A
         history = History.from_dict(found.meta["history"])
     except (KeyError, TypeError):
         raise FileError(f"{path}: holds no training run. It is left untouched; choose another name.") from None
-    wanted = dict(meta["config"])
+    config, wanted = {**TrainingConfig().as_dict(), **config}, dict(meta["config"])
     for free in ("checkpoint_seconds",):
         config.pop(free, None)
         wanted.pop(free)

@@ -1,0 +1,101 @@
+"""Noisy patches of photographs, drawn anew in every epoch."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from whorl.data.seeds import stream
+from whorl.errors import ShapeError
+from whorl.training.pairs import Pairs
+
+__all__ = ["LevelInput", "NoisyPatches"]
+
+
+class NoisyPatches(Pairs):
+    """Square patches from pictures, with white Gaussian noise of a level drawn for each patch; nothing is clipped.
+
+    Where the level varies it comes as one more channel behind those of the picture, for :class:`LevelInput`. Turned
+    and mirrored copies are left out: a rotationally invariant network learns nothing from them.
+
+    Parameters
+    ----------
+    pictures : sequence of arrays
+        ``(c, y, x)``, uint8, each at least ``size`` pixels along a side.
+    noise : (float, float)
+        Smallest and largest standard deviation.
+    size : int
+        Pixels along a side of a patch.
+    count : int
+        Patches per epoch.
+    seed : int
+        Fixes places and noise.
+    device : str or torch.device
+        Where pictures are held and patches are made.
+    """
+
+    def __init__(
+        self,
+        pictures: Sequence[NDArray[np.uint8]],
+        noise: tuple[float, float],
+        *,
+        size: int = 64,
+        count: int = 16000,
+        seed: int = 0,
+        device: str | torch.device = "cpu",
+    ) -> None:
+        if not pictures:
+            raise ShapeError("NoisyPatches: there are no pictures to train with. Give at least two.")
+        smallest = min(min(picture.shape[1:]) for picture in pictures)
+        if smallest < size:
+            raise ShapeError(f"NoisyPatches(size={size}): the smallest picture has {smallest} pixels along a side.")
+        self.noise, self.size, self.count, self.seed = noise, size, count, seed
+        self.device = torch.device(device)
+        flat: NDArray[Any] = np.concatenate([picture.reshape(len(picture), -1) for picture in pictures], axis=1)
+        self.pixels = torch.from_numpy(flat).to(self.device)
+        heights, widths = ([picture.shape[axis] for picture in pictures] for axis in (1, 2))
+        areas = np.multiply(heights, widths)
+        starts = np.concatenate([[0], np.cumsum(areas)[:-1]])
+        self.places = torch.from_numpy(np.stack([starts, heights, widths]).astype(np.int64)).to(self.device)
+        # Large pictures are visited in proportion to their pixels.
+        self.shares = torch.from_numpy(areas / areas.sum()).to(self.device)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def batch(self, indices: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
+        """Noisy and clean patches; they depend on seed, epoch and the first index."""
+        count = len(indices)
+        draw = torch.Generator(self.device)
+        first = int(indices[0]) if count else 0
+        draw.manual_seed(int(stream("noise", "train", self.seed, epoch * self.count + first).integers(2**62)))
+        chosen = torch.multinomial(self.shares, max(count, 1), replacement=True, generator=draw)[:count]
+        start, height, width = self.places[:, chosen]
+        at = torch.rand(2, count, generator=draw, device=self.device, dtype=torch.float64)
+        top, left = (at[0] * (height - self.size + 1)).long(), (at[1] * (width - self.size + 1)).long()
+        steps = torch.arange(self.size, device=self.device)
+        rows = (top[:, None] + steps)[:, :, None] * width[:, None, None]
+        index = start[:, None, None] + rows + (left[:, None] + steps)[:, None, :]
+        clean = self.pixels[:, index].movedim(0, 1).float()
+        low, high = self.noise
+        level = low + (high - low) * torch.rand(count, 1, 1, 1, generator=draw, device=self.device)
+        noisy = clean + level * torch.randn(clean.shape, generator=draw, device=self.device)
+        if low < high:
+            noisy = torch.cat([noisy, level.expand(-1, 1, self.size, self.size)], dim=1)
+        return noisy, clean
+
+
+class LevelInput(nn.Module):
+    """A network that takes the noise level, fed with pictures whose last channel holds it."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, u: Tensor) -> Tensor:
+        """``network(picture, level)``; a patch has one level."""
+        result: Tensor = self.network(u[:, :-1], u[:, -1:, :1, :1])
+        return result
