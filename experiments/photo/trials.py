@@ -1,0 +1,66 @@
+"""What the study of networks for photographs trains: every trial by name."""
+
+from dataclasses import dataclass, replace
+
+from whorl.networks.photo import PhotoSpec
+from whorl.training import TrainingConfig
+
+ANNEALED = TrainingConfig(
+    batch=32, rate=2e-3, schedule="annealed", warmup=200, loss="log", clip=0.5, precision="bfloat16",
+    checkpoint_seconds=30,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A network, how it is trained, and how much longer than the others of its call."""
+
+    spec: PhotoSpec
+    training: TrainingConfig = ANNEALED
+    longer: float = 1.0
+    plain: str = ""  # a plain network for comparison instead of ours
+
+
+BASE = PhotoSpec()
+SMOOTH = replace(BASE, rho=1)
+SMALL = PhotoSpec(width=16, fields=(24, 16, 8), blocks=1, repetitions=12, rho=1)
+THREE = PhotoSpec(width=32, fields=(32, 32, 16), size=3, rho=1)
+LARGE = PhotoSpec(width=32, fields=(32, 32, 16), blocks=3, repetitions=5, rho=1)
+STABLE = PhotoSpec(width=32, fields=(32, 32, 16), stable=True, rho=1)
+
+EXPLORE = {
+    "base": Trial(BASE),
+    "mse": Trial(BASE, replace(ANNEALED, loss="mse", clip=0.1)),
+    "rho1": Trial(SMOOTH),
+    "rho2": Trial(replace(BASE, rho=2)),
+    "three": Trial(THREE),
+    "turn": Trial(SMOOTH, replace(ANNEALED, turn=10.0)),
+    "turn-narrow": Trial(replace(SMOOTH, profiles=(3, 2, 1)), replace(ANNEALED, turn=30.0)),
+    "small": Trial(SMALL),
+    "stable": Trial(STABLE),
+    "large": Trial(LARGE),
+    "alternate": Trial(replace(SMOOTH, alternate=True)),
+}
+
+NORMALISED = replace(ANNEALED, batch=16, loss="mse", clip=0.1)
+BLIND = replace(NORMALISED, loss="log")
+
+GREY_27K = PhotoSpec(width=24, fields=(32, 24, 12), blocks=2, repetitions=6)
+STRICT_27K = replace(GREY_27K, rho=1, profiles=(3, 2, 1))
+GREY_8K = PhotoSpec(width=16, fields=(24, 20, 8), blocks=1, repetitions=12)
+GREY_66K = PhotoSpec(width=32, fields=(32, 32, 20), blocks=3, repetitions=4)
+LEVELS = (5.0, 55.0)
+
+FINAL = {
+    "photo-grey": Trial(replace(GREY_27K, rho=1, noise=LEVELS), BLIND, longer=1.3),
+    "photo-colour": Trial(replace(GREY_27K, rho=1, channels=3, noise=LEVELS), BLIND, longer=1.3),
+    "photo-27k": Trial(GREY_27K, NORMALISED, longer=1.2),
+    "photo-27k-strict": Trial(STRICT_27K, replace(NORMALISED, turn=1500.0)),
+    "photo-27k-stable": Trial(STABLE, NORMALISED, longer=0.9),
+    "photo-8k": Trial(GREY_8K, NORMALISED, longer=1.6),
+    "photo-66k": Trial(GREY_66K, NORMALISED, longer=0.8),
+    "resnet-27k": Trial(GREY_27K, NORMALISED, longer=0.8, plain="resnet"),
+    "dncnn-27k": Trial(GREY_27K, NORMALISED, longer=0.8, plain="dncnn"),
+}
+
+CALLS = {"explore": EXPLORE, "final": FINAL}

@@ -1,0 +1,178 @@
+"""Networks for photographs: steerable operators and gates, rotationally invariant by construction."""
+
+import dataclasses
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from whorl.activations.gated import Gated
+from whorl.blocks.gated import GatedBlock, StableGatedBlock
+from whorl.foundations.types import Image
+from whorl.operators.steerable import SteerableMap
+
+__all__ = ["PhotoNetwork", "PhotoSpec"]
+
+REFERENCE_LEVEL = 25.0
+
+
+@dataclass(frozen=True)
+class PhotoSpec:
+    """The structure of a network for photographs.
+
+    Parameters
+    ----------
+    channels : int
+        1 for grey, 3 for colour pictures.
+    width : int
+        Channels of the stream.
+    fields : tuple of int
+        Fields of angular order 0, 1, 2, ... in every block.
+    blocks, repetitions : int
+        Blocks with weights of their own, and how often each is applied.
+    size : int
+        Pixels along a side of a stencil.
+    profiles : tuple of int, optional
+        Stencils for each order; by default all with an error below 0.1.
+    rho : int
+        Smoothing of the invariants the gates look at.
+    alternate : bool
+        Whether the blocks take turns, or each does all its repetitions before the next.
+    stable : bool
+        One operator per block and a step size within its norm: the L2 norm never grows.
+    noise : tuple of float
+        Smallest and largest noise level the network is trained for.
+    """
+
+    channels: int = 1
+    width: int = 24
+    fields: tuple[int, ...] = (24, 24, 12)
+    blocks: int = 2
+    repetitions: int = 6
+    size: int = 5
+    profiles: tuple[int, ...] | None = None
+    frequency: float = 0.35
+    rho: int = 0
+    alternate: bool = False
+    stable: bool = False
+    noise: tuple[float, float] = (25.0, 25.0)
+
+    @property
+    def blind(self) -> bool:
+        """Whether the network takes the noise level as an input."""
+        return self.noise[0] < self.noise[1]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "PhotoSpec":
+        """The inverse of :meth:`as_dict`."""
+        plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
+        return cls(**plain)
+
+
+class PhotoNetwork(nn.Module):
+    r"""A stream of scalar channels, lifted from the picture, changed by blocks, and taken back.
+
+    .. math:: u^0 = L f, \qquad u^{k+1} = u^k - K_2^*\, \Phi(K_1 u^k), \qquad N(f) = f - P^* u^T
+
+    The stable kind keeps the picture in its first channels and begins with zeros in the others:
+    :math:`u^0 = (f, 0)`, :math:`N(f) = u^T_1`, so that its L2 norm never grows.
+    """
+
+    def __init__(self, spec: PhotoSpec) -> None:
+        super().__init__()
+        self.spec = spec
+        self.blocks = nn.ModuleList(self._block() for _ in range(spec.blocks))
+        self.low_precision = False
+        if not spec.stable:
+            self.lift = self._map(spec.channels, (spec.width,))
+            self.projection = self._map(spec.channels, (spec.width,), start=0.1)
+
+    def forward(self, picture: Image, noise: float | Tensor | None = None) -> Image:
+        """The denoised picture, in grey values from 0 to 255 like the picture itself.
+
+        ``noise`` is the standard deviation of the noise: a number, one for each picture ``(n, 1, 1, 1)``, or a map
+        ``(n, 1, y, x)``. Networks trained for one level need none.
+        """
+        f = picture / 255 - 0.5
+        level = self.level(noise, f)
+        u = self.enter(f)
+        with ExitStack() as stack:
+            for map in self.blocks.modules():
+                if isinstance(map, SteerableMap):
+                    stack.enter_context(map.held(torch.bfloat16 if self.low_precision else f.dtype))
+            for block, repetition in self.schedule():
+                u = block(u, repetition, level, self.low_precision)
+        return 255 * (self.leave(f, u) + 0.5)
+
+    def compiled(self, on: bool = True) -> "PhotoNetwork":
+        """Let torch fuse what happens between the convolutions from now on, or no longer; returns the network.
+
+        Every size of a batch is compiled anew, so this is for training.
+        """
+        for block in self.blocks:
+            block.__dict__.pop("change", None)
+            if on:
+                assert isinstance(block, GatedBlock | StableGatedBlock)
+                block.__dict__["change"] = torch.compile(block.change, dynamic=False)
+        return self
+
+    def schedule(self) -> list[tuple[nn.Module, int]]:
+        """The blocks in the order in which they are applied, with the number of the repetition."""
+        if self.spec.alternate:
+            return [(block, k) for k in range(self.spec.repetitions) for block in self.blocks]
+        return [(block, k) for block in self.blocks for k in range(self.spec.repetitions)]
+
+    def enter(self, f: Image) -> Image:
+        """The stream at its beginning."""
+        if self.spec.stable:
+            return torch.cat([f, f.new_zeros(1, 1, 1, 1).expand(len(f), self.spec.width - f.shape[1], *f.shape[2:])], 1)
+        return self.lift(f)[:, 0, 0]
+
+    def leave(self, f: Image, u: Image) -> Image:
+        """The picture at the end."""
+        return u[:, : f.shape[1]] if self.spec.stable else f - self.projection.adjoint(u[:, None, None])
+
+    def level(self, noise: float | Tensor | None, like: Tensor) -> Tensor | None:
+        """The noise level as the gates take it."""
+        if not self.spec.blind:
+            return None
+        if noise is None:
+            low, high = self.spec.noise
+            raise ValueError(f"PhotoNetwork: trained for noise from {low:g} to {high:g}; say which with noise=.")
+        level = torch.as_tensor(noise, dtype=like.dtype, device=like.device)
+        return ((level.view(1, 1, 1, 1) if level.dim() == 0 else level).clamp(*self.spec.noise) / REFERENCE_LEVEL).log()
+
+    @property
+    def reach(self) -> int:
+        """How many pixels around a pixel the whole network looks at, on either side."""
+        ends = 0 if self.spec.stable else 2 * (self.spec.size // 2)
+        return ends + len(self.schedule()) * (2 * (self.spec.size // 2) + self.spec.rho)
+
+    @property
+    def parameter_count(self) -> int:
+        """How many numbers are trained."""
+        return sum(p.numel() for p in self.parameters() if p.requires_grad)
+
+    def _block(self) -> GatedBlock | StableGatedBlock:
+        spec = self.spec
+        analysis = self._map(spec.width, spec.fields)
+        gate = Gated(analysis.orders, spec.rho, spec.repetitions, levelled=spec.blind)
+        if spec.stable:
+            return StableGatedBlock(analysis, gate)
+        return GatedBlock(analysis, self._map(spec.width, spec.fields, start=0.1), gate)
+
+    def _map(self, channels: int, fields: tuple[int, ...], start: float = 1.0) -> SteerableMap:
+        """A map with random weights; small ones let a network begin near the identity."""
+        spec = self.spec
+        profiles = None if spec.profiles is None else spec.profiles[: len(fields)]
+        made = SteerableMap(channels, fields, spec.size, profiles, spec.frequency)
+        with torch.no_grad():
+            for weight in made.weights:
+                weight *= start
+        return made
