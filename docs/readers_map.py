@@ -35,6 +35,7 @@ def find(entry: dict) -> Place:
     for part in path:
         found = getattr(found, part)
     lines, first = inspect.getsourcelines(found)
+    first = max(first, 1)  # of a module, counting starts at 0
     hits = [first + index for index, line in enumerate(lines) if entry["line"] in line]
     if not hits:
         raise LookupError(f"map.toml: {entry['object']} has no line {entry['line']!r}.")

@@ -3,7 +3,7 @@
 import torch
 
 import whorl
-from whorl.activations import Anisotropic, Isotropic, Uncoupled
+from whorl.activations import Anisotropic, CoherenceEnhancing, EdgeEnhancing, Isotropic, Uncoupled
 from whorl.diffusivities import Exponential, FreeForm, Rational, Rescaled, by_name, names
 from whorl.operators import (
     CellGradient,
@@ -85,14 +85,23 @@ ACTIVATIONS = {
     "anisotropic charbonnier": Anisotropic(by_name("charbonnier", 2.0), ("channels",)),
     "anisotropic tv": Anisotropic(by_name("tv", 2.0), ("channels",)),
     "anisotropic homogeneous": Anisotropic(by_name("homogeneous"), ("channels",)),
+    "edge-enhancing": Anisotropic(EdgeEnhancing(Exponential(2.0))),
+    "edge-enhancing channels": Anisotropic(EdgeEnhancing(Rational(2.0)), ("channels",), gamma=0.3),
+    "coherence-enhancing": Anisotropic(CoherenceEnhancing(2.0), ("channels",)),
+    "coherence-enhancing, smoothed": Anisotropic(CoherenceEnhancing(2.0), ("channels",), rho=1.0),
     "scale-adaptive": Anisotropic(Exponential([1.0, 2.0, 3.0]), ("scales",)),
 }
 
 CONTRAST = 12.0
-MODELS = {name: whorl.models.build(name, contrast=CONTRAST) for name in whorl.models.names()}
+# Noise has little coherence once its structure tensor is smoothed.
+CONTRASTS = {"ced": 2.0}
+MODELS = {name: whorl.models.build(name, contrast=CONTRASTS.get(name, CONTRAST)) for name in whorl.models.names()}
 MODELS |= {
     "weickert-brox, gamma": whorl.models.build("weickert-brox", contrast=CONTRAST, gamma=0.8),
     "eed, gamma, spacing": whorl.models.build("eed", contrast=CONTRAST, gamma=0.5, spacing=(1.0, 2.0), sigma=0.7),
+    "eed, tv": whorl.models.build("eed", contrast=CONTRAST, diffusivity="tv"),
+    "ced, spacing": whorl.models.build("ced", contrast=2.0, spacing=(1.0, 2.0), sigma=0.7, rho=2.0, gamma=0.4),
+    "ced, no smoothing": whorl.models.build("ced", contrast=CONTRAST, sigma=0, rho=0),
     "integration, no presmoothing": whorl.models.build(
         "weickert-integration", contrast=CONTRAST, sigma=0, directions=6
     ),

@@ -231,7 +231,7 @@ NUMBERS = st.one_of(
     time=st.one_of(st.sampled_from([0.0, 0.01, 0.2, -1.0, float("nan")])),
     alpha=st.one_of(st.none(), NUMBERS),
     gamma=st.sampled_from([0.0, 0.0, 0.0, 0.5, 1.0, 2.0, float("nan")]),
-    diffusivity=st.sampled_from([*whorl.diffusivities.names(), "linear"]),
+    diffusivity=st.sampled_from([None, *whorl.diffusivities.names(), "linear"]),
     seed=st.integers(0, 3),
 )
 def test_only_documented_errors_and_never_a_nan(

@@ -89,6 +89,8 @@ def turned(v, angle):
 
 @parametrised
 def test_coupled_fluxes_turn_with_the_responses(phi, rng):
+    if phi.smoothing is not None:
+        pytest.skip("here the vectors turn, and not the places that are smoothed over")
     v = responses(rng, parts=1)
     gap = (phi(turned(v, 0.4)) - turned(phi(v), 0.4)).norm() / phi(v).norm()
     if isinstance(phi, Uncoupled):
@@ -104,7 +106,7 @@ def test_multiplier_is_symmetric_within_the_range_of_g(phi, rng):
     flux = phi(v, w)
     product = (v * flux).sum(3)
     assert (product >= -1e-12).all()
-    assert (product <= phi.diffusivity.maximum() * v.square().sum(3) * (1 + 1e-12)).all()
+    assert (product <= phi.law.maximum() * v.square().sum(3) * (1 + 1e-12)).all()
     other = responses(rng)
     assert torch.allclose((other * flux).sum(), (phi(other, w) * v).sum(), rtol=1e-10)
 

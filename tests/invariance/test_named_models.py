@@ -14,6 +14,7 @@ weickert-brox            1.5   4.3e-4   1.9e-1          440
 multiscale-isotropic     1     9.2e-5   1.4e-1          1500
 multiscale-anisotropic   2     2.3e-5   1.4e-1          6100
 eed                      5     3.8e-4   1.8e-1          490
+ced                      81    (nothing changes along circles)
 weickert-integration     2     4.7e-4   1.9e-1 (two)    390
 uncoupled                0.5   1.9e-1
 =======================  ====  =======  ==============  ======
@@ -45,13 +46,19 @@ def test_every_model_has_its_setting():
 def test_quarter_turns_and_mirrors_to_a_few_ulp(name, dtype):
     filter = flow(build(name), SETTINGS[name].time)
     # each of some 10 to 70 steps rounds a few sums in another order; grey values of 255 lose half an ulp at a time
-    assert symmetry_error(filter, channels=SETTINGS[name].channels, dtype=dtype).ulp <= 8
+    # The law of ced multiplies them: by up to twenty for its steep exponential, and by ten for the coherence of noise,
+    # which is the small difference of two eigenvalues.
+    limit = 200 if name == "ced" else 8
+    assert symmetry_error(filter, channels=SETTINGS[name].channels, dtype=dtype).ulp <= limit
 
 
 @pytest.mark.parametrize("name", COUPLED)
 def test_equal_radii_and_the_twin_without_coupling(name):
     setting, model = SETTINGS[name], build(name)
     error = equal_radius_error(flow(model, setting.time), channels=setting.channels)
+    if name == "ced":  # along circles a hill does not change: what is left is the stencil's error
+        assert error.change < 0.01
+        return
     assert error.relative < 2e-3
     assert error.change > 0.05  # the filter must have done something there
     twin = counterpart(model)
@@ -69,7 +76,13 @@ def test_a_turned_picture_is_filtered_alike(name):
     (error,) = turn_error(
         flow(model, setting.time), scene=setting.scene, turns=THREE_FOUR_FIVE, channels=setting.channels
     )
-    assert error.relative < 6e-3
+    assert error.relative < (2e-2 if name == "ced" else 6e-3)  # smudges as small as ten pixels
+
+
+def test_coherence_without_coupling_fails_under_the_same_turn():
+    setting, twin = SETTINGS["ced"], counterpart(build("ced"))
+    (error,) = turn_error(flow(twin, setting.time), scene=setting.scene, turns=THREE_FOUR_FIVE)
+    assert error.relative > 0.5
 
 
 def test_the_uncoupled_model_is_not_rotation_invariant():

@@ -32,7 +32,8 @@ def near_and_far(model: models.Model, steps: int) -> tuple[torch.Tensor, torch.T
 
 @pytest.mark.parametrize("name", models.names())
 def test_reach_is_exact(name):
-    near, far = near_and_far(models.build(name, contrast=CONTRAST), steps=1)
+    # Noise has little coherence once its structure tensor is smoothed.
+    near, far = near_and_far(models.build(name, contrast=0.5 if name == "ced" else CONTRAST), steps=1)
     assert (far == 0).all()
     assert (near > 0).all()
 

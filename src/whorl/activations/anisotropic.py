@@ -2,43 +2,50 @@
 
 from collections.abc import Iterable
 
-import torch
-from torch import Tensor
-
 from whorl.activations.base import Activation
-from whorl.activations.tensors import SymmetricMatrix, eigenvalues, matrix_diffusivity
+from whorl.activations.laws import Law, Variational
+from whorl.activations.tensors import SymmetricMatrix
 from whorl.diffusivities import Diffusivity
 from whorl.foundations import validation
-from whorl.foundations.ordered import ordered_sum
-from whorl.foundations.types import Responses
+from whorl.foundations.types import Responses, SpacingLike
+from whorl.operators.cell_smoothing import CellSmoothing
 
 __all__ = ["Anisotropic"]
 
 
 class Anisotropic(Activation):
-    r"""A diffusion tensor for all responses, :math:`\Phi(v) = g\big(\sum v\, v^\top\big)\, v`.
+    r"""A diffusion tensor for all responses, :math:`\Phi(v) = D\, v`, by default :math:`D = g(\sum v\, v^\top)`.
 
     Responses come in parts of two directions. The first part is a vector :math:`(p, q)`, further parts are details
     that count towards their own direction:
 
     .. math:: J = \sum \begin{pmatrix} p^2 + r_x^2 & p q \\ p q & q^2 + r_y^2 \end{pmatrix}, \qquad
-              g(J) = \begin{pmatrix} a & b \\ b & c \end{pmatrix}, \qquad
+              D = \begin{pmatrix} a & b \\ b & c \end{pmatrix}, \qquad
               \Phi = \begin{pmatrix} a p + b q \\ b p + c q \\ a r_x - \gamma |b| r_y \\ c r_y - \gamma |b| r_x
               \end{pmatrix}.
 
     With one part (a plain gradient) this is the paper's matrix-vector product; with the cell gradient it is the family
-    of Weickert, Welk and Wickert. Both eigenvalues go through :math:`g`.
+    of Weickert, Welk and Wickert. In space there are three directions, and everything is the same with gamma = 0.
 
     Parameters
     ----------
+    law : Diffusivity or Law
+        A diffusivity :math:`g` stands for the paper's law :math:`D = g(J)`, in which all eigenvalues go through
+        :math:`g`; a law says itself what :math:`D` is.
     gamma : float
         In [0, 1]; how far the detail follows the off-diagonal entry. Above 0 no energy exists.
+    rho : float
+        Standard deviation of the Gaussian that smooths :math:`J` entry by entry; a length like the spacing. Only for
+        responses on cells.
+    spacing : float or tuple of float
+        Pixel or voxel size, for ``rho``.
 
     Guarantees
     ----------
     Values and gradients finite and exact on flat images and at equal eigenvalues, in both precisions; the multiplier is
-    symmetric with eigenvalues within the range of :math:`g`, for any gamma.
+    symmetric with eigenvalues within the range of the law, for any gamma.
 
+    >>> import torch
     >>> from whorl.diffusivities import Rational
     >>> Anisotropic(Rational(1.0))(torch.tensor([3.0, 0.0]).view(1, 1, 1, 2, 1, 1)).flatten()
     tensor([0.3000, 0.0000])
@@ -46,41 +53,32 @@ class Anisotropic(Activation):
 
     def __init__(
         self,
-        diffusivity: Diffusivity,
+        law: Diffusivity | Law,
         couple: Iterable[str] = (),
         *,
         gamma: float = 0.0,
+        rho: float = 0.0,
+        spacing: SpacingLike = 1.0,
         scale_weights: Iterable[float] | None = None,
     ) -> None:
-        super().__init__(diffusivity, couple, axes=2, scale_weights=scale_weights)
-        self.gamma = validation.number(gamma, "gamma", "Anisotropic", 0.0, 1.0)
-
-    def forward(self, v: Responses, structure: Responses | None = None) -> Responses:
-        D = matrix_diffusivity(self.diffusivity, self.structure_tensor(v if structure is None else structure))
-        p, q, *details = v.split(1, dim=3)
-        flux = [D.a * p + D.b * q, D.b * p + D.c * q]
-        if self.gamma == 0:
-            flux += [(D.a, D.c)[index % 2] * detail for index, detail in enumerate(details)]
-        else:
-            across = self.gamma * D.b.abs()
-            for r_x, r_y in zip(details[::2], details[1::2], strict=True):
-                flux += [D.a * r_x - across * r_y, D.c * r_y - across * r_x]
-        return torch.cat(flux, dim=3)
-
-    def density(self, v: Responses) -> Tensor:
-        large, small = eigenvalues(self.structure_tensor(v))
-        return self.diffusivity.psi(large) + self.diffusivity.psi(small)
+        gamma = validation.number(gamma, "gamma", "Anisotropic", 0.0, 1.0)
+        if not isinstance(law, Diffusivity | Law):
+            raise ValueError(
+                f"Anisotropic: expected a diffusivity or a law, got {type(law).__name__}. Wrap a function in CustomLaw."
+            )
+        rho = validation.number(rho, "rho", "Anisotropic", 0.0)
+        super().__init__(
+            Variational("anisotropic", law) if isinstance(law, Diffusivity) else law,
+            couple,
+            scale_weights=scale_weights,
+            smoothing=CellSmoothing(rho, spacing) if rho else None,
+            gamma=gamma,
+        )
 
     def structure_tensor(self, v: Responses) -> SymmetricMatrix:
-        """The structure tensor of the responses, summed over what is coupled."""
-        squares = ordered_sum(self._by_axis(v).square().unbind(3))
-        p, q = v[:, :, :, :1], v[:, :, :, 1:2]
-        xx, yy = squares.split(1, dim=3)
-        return SymmetricMatrix(self._accumulate(xx), self._accumulate(p * q), self._accumulate(yy))
-
-    @property
-    def has_energy(self) -> bool:
-        return super().has_energy and self.gamma == 0
+        """The structure tensor of the responses, summed over what is coupled, and smoothed."""
+        return self.structure(v).matrix()
 
     def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, gamma={self.gamma:g}"
+        rho = "" if self.smoothing is None else f", rho={self.smoothing.sigma:g}"
+        return f"{super().extra_repr()}, gamma={self.gamma:g}{rho}"

@@ -1,10 +1,10 @@
 """Activations that multiply by scalars: the uncoupled counter-example and isotropic coupling."""
 
-from torch import Tensor
+from collections.abc import Iterable
 
 from whorl.activations.base import Activation
-from whorl.foundations.ordered import ordered_sum
-from whorl.foundations.types import Responses
+from whorl.activations.laws import Variational
+from whorl.diffusivities import Diffusivity
 
 __all__ = ["Isotropic", "Uncoupled"]
 
@@ -21,15 +21,15 @@ class Uncoupled(Activation):
     tensor([0.3000, 0.5000])
     """
 
-    def forward(self, v: Responses, structure: Responses | None = None) -> Responses:
-        weight = self.diffusivity(self._squared(v if structure is None else structure))
-        return (self._by_axis(v) * weight.unsqueeze(3)).reshape(v.shape)
-
-    def density(self, v: Responses) -> Tensor:
-        return self.diffusivity.psi(self._squared(v)).sum(3, keepdim=True)
-
-    def _squared(self, v: Responses) -> Tensor:
-        return self._accumulate(ordered_sum(self._by_axis(v).square().unbind(3)))
+    def __init__(
+        self,
+        diffusivity: Diffusivity,
+        couple: Iterable[str] = (),
+        *,
+        axes: int = 2,
+        scale_weights: Iterable[float] | None = None,
+    ) -> None:
+        super().__init__(Variational("uncoupled", diffusivity), couple, axes=axes, scale_weights=scale_weights)
 
 
 class Isotropic(Activation):
@@ -44,11 +44,12 @@ class Isotropic(Activation):
     tensor([0.2727, 0.0909])
     """
 
-    def forward(self, v: Responses, structure: Responses | None = None) -> Responses:
-        return self.diffusivity(self._squared(v if structure is None else structure)) * v
-
-    def density(self, v: Responses) -> Tensor:
-        return self.diffusivity.psi(self._squared(v))
-
-    def _squared(self, v: Responses) -> Tensor:
-        return self._accumulate(ordered_sum(v.square().split(1, dim=3)))
+    def __init__(
+        self,
+        diffusivity: Diffusivity,
+        couple: Iterable[str] = (),
+        *,
+        axes: int = 2,
+        scale_weights: Iterable[float] | None = None,
+    ) -> None:
+        super().__init__(Variational("isotropic", diffusivity), couple, axes=axes, scale_weights=scale_weights)

@@ -30,9 +30,9 @@ def command(
         int | None, typer.Option("--steps", min=1, help="Number of automatic steps, instead of a time.")
     ] = None,
     alpha: Alpha = None,
-    gamma: Gamma = 0.0,
+    gamma: Gamma = None,
     sigma: Annotated[float | None, typer.Option("--sigma", min=0.0, help="Presmoothing of eed and the like.")] = None,
-    diffusivity: Annotated[str, typer.Option("--diffusivity", help="Name of the diffusivity.")] = "exponential",
+    diffusivity: Annotated[str | None, typer.Option("--diffusivity", help="Name of the diffusivity.")] = None,
     channels: Annotated[
         int, typer.Option("--channels", min=1, help="Image channels of a pt2 file; ONNX files take any number.")
     ] = 1,

@@ -40,17 +40,21 @@ def command(
     contrast: Contrast = None,
     time: Time = 5.0,
     alpha: Alpha = None,
-    gamma: Gamma = 0.0,
+    gamma: Gamma = None,
     sigma: Annotated[
         float | None,
-        typer.Option("--sigma", metavar="PX", help="Presmoothing of eed and weickert-integration, in pixels."),
+        typer.Option("--sigma", metavar="PX", help="Presmoothing of eed, ced and weickert-integration, in pixels."),
+    ] = None,
+    rho: Annotated[
+        float | None,
+        typer.Option("--rho", metavar="PX", help="Smoothing of the structure tensor of ced, in pixels."),
     ] = None,
     diffusivity: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--diffusivity", metavar="NAME", help="exponential, rational, charbonnier, weickert, tv or homogeneous."
         ),
-    ] = "exponential",
+    ] = None,
     scheme: SchemeName = "explicit",
     spacing: SpacingText = "auto",
     tile: Tile = "auto",
@@ -77,7 +81,7 @@ def command(
     from whorl.cli.machine import prepare
     from whorl.cli.treatments import Diffusion, as_spacing
 
-    options = {"alpha": alpha, "gamma": gamma, "sigma": sigma, "diffusivity": diffusivity}
+    options = {"alpha": alpha, "gamma": gamma, "sigma": sigma, "rho": rho, "diffusivity": diffusivity}
     treatment = Diffusion(
         model, time, scheme, contrast, options, prepare(device, threads), spacing=as_spacing(spacing), per_page=per_page
     )

@@ -26,7 +26,7 @@ def command(
         float | None, typer.Option("--time", "-t", min=0.0, help="Diffusion time. Default: one that suits the model.")
     ] = None,
     alpha: Alpha = None,
-    gamma: Gamma = 0.0,
+    gamma: Gamma = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", "-p", help="Draw the evidence into this PNG, PDF or SVG.")
     ] = None,

@@ -71,7 +71,7 @@ Alpha = Annotated[
     typer.Option("--alpha", metavar="A", help="Stencil parameter alpha, 0 to 1/2. Default: the model's own."),
 ]
 Gamma = Annotated[
-    float,
+    float | None,
     typer.Option("--gamma", metavar="G", help="Stencil parameter gamma, 0 to 1; above 0 the model has no energy."),
 ]
 SchemeName = Annotated[

@@ -12,5 +12,6 @@ USES = {
     "multiscale-anisotropic": "The same with a diffusion tensor: strong noise, edges and lines.",
     "uncoupled": "Each direction for itself: the counter-example, not invariant under rotation.",
     "eed": "Edges found on a presmoothed picture, smoothed along: noisy edges. Channels one by one.",
+    "ced": "Closes and smooths lines, leaves the rest alone: fingerprints, fibres. All channels together.",
     "weickert-integration": "Many directions side by side: what the tensor models do with two, at more cost.",
 }

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from whorl.errors import ShapeError
 
-__all__ = ["Bars", "Bump", "Discs", "Edge", "Faded", "Scene", "Turn", "Waves", "Whorl", "render", "rise"]
+__all__ = ["Bars", "Bump", "Discs", "Edge", "Faded", "Scene", "Smudged", "Turn", "Waves", "Whorl", "render", "rise"]
 
 Scene = Callable[[Tensor, Tensor], Tensor]
 GOLDEN_ANGLE = pi * (3 - sqrt(5))
@@ -243,6 +243,18 @@ class Waves:
         for k_x, k_y, phase in self.waves():
             total = total + torch.cos(k_x * x + (k_y * y + phase))
         return self.deviation * sqrt(2 / self.count) * total
+
+
+@dataclass(frozen=True)
+class Smudged:
+    """A scene with noise added to it; not within [0, 255]."""
+
+    scene: Scene
+    noise: Waves
+
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
+        """Grey values at the points ``(x, y)``."""
+        return self.scene(x, y) + self.noise(x, y)
 
 
 def rise(distance: Tensor, width: float) -> Tensor:

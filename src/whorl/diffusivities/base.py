@@ -69,6 +69,11 @@ class Diffusivity(nn.Module, ABC):
     def slope(self, s2: Tensor) -> Tensor:
         """The derivative ``g'(s2)``, never positive."""
 
+    def curvature(self, s2: Tensor) -> Tensor:
+        """The second derivative ``g''(s2)``: that of the slope, along one direction."""
+        value: Tensor = torch.func.jvp(self.slope, (s2,), (torch.ones_like(s2),))[1]
+        return value
+
     def maximum(self) -> float:
         """The largest value, ``g(0)``."""
         return 1.0
@@ -86,6 +91,23 @@ class Diffusivity(nn.Module, ABC):
         )
         distant = (self(y) - self(x)) / torch.where(near, 1, width)
         return torch.where(near, torch.as_tensor(close), distant)
+
+    def difference_of_secants(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+        r"""The numerator of the second divided difference, :math:`g[y, z] - g[x, y] = (z - x)\, g[x, y, z]`.
+
+        For :math:`x \le y \le z`. Where all three are close, :math:`g[x, y, z]` is the integral of the curvature over
+        the triangle they span, by a Gauss rule in both coordinates, so that value and gradient stay exact.
+        """
+        near = (z - x).abs() < 0.05 * self._contrast_squared(x)
+        up, across = torch.where(near, y - x, 0), torch.where(near, z - y, 0)
+        inside = torch.where(near, x, 0)
+        integral = sum(
+            v * w * s * self.curvature(inside + s * (up + t * across))
+            for s, v in zip(NODES, WEIGHTS, strict=True)
+            for t, w in zip(NODES, WEIGHTS, strict=True)
+        )
+        distant = self.divided_difference(y, z) - self.divided_difference(x, y)
+        return torch.where(near, (z - x) * integral, distant)
 
     def _contrast_squared(self, like: Tensor) -> Tensor:
         """The squared contrast in the precision of the image, which must not be promoted."""

@@ -58,10 +58,8 @@ class Energy(nn.Module):
 
 def refusal(operator: Operator, activation: Activation) -> str:
     """Why this pair has no energy; empty if it has one."""
-    if activation.diffusivity.scale_adaptive:
-        return "a contrast per scale makes no gradient flow. Give one contrast for all scales."
-    if not activation.has_energy:
-        return "with gamma > 0 the flux is no gradient (its derivative is not symmetric). Use gamma = 0."
+    if activation.no_energy():
+        return activation.no_energy()
     weights = operator.scale_weights(torch.zeros(1, dtype=torch.float64)).flatten()
     inside = activation.inside or (1.0,) * len(weights)
     if "scales" in activation.couple and inside != tuple(weights.tolist()):

@@ -62,6 +62,10 @@ class Bank:
         return int(self.stencils.shape[-1]) - 1
 
 
+EXPORTED = ("isotropic", "anisotropic", "uncoupled", "edge-enhancing")
+"""The laws that can be exported."""
+
+
 @dataclass(frozen=True)
 class Chain:
     """All steps of a model or network.
@@ -92,6 +96,11 @@ def model_chain(model: Model, time: float | None = None, *, steps: int | None = 
     """
     if (time is None) == (steps is None):
         raise ValueError(f"{model.name}: give either a time or a number of steps, got time={time}, steps={steps}.")
+    if model.activation.law.name not in EXPORTED or model.activation.smoothing is not None:
+        raise ValueError(
+            f"{model.name}: the law {model.activation.law.name!r} cannot be exported; known are {', '.join(EXPORTED)}, "
+            "without smoothing of the structure tensor."
+        )
     if model.fidelity is not None:
         raise ValueError(f"{model.name}: a data term belongs to one picture and cannot be exported. Leave it out.")
     if steps is not None:

@@ -30,7 +30,7 @@ class ConvolutionChain(nn.Module):
         self.seen = None if chain.seen is None else _Responses(chain.seen)
         self.back = _Adjoint(chain.bank)
         self.activation = copy.deepcopy(chain.activation).requires_grad_(False)
-        self.activation.diffusivity = _Plain(self.activation.diffusivity)
+        self.activation.law.diffusivity = self.activation.diffusivity = _Plain(self.activation.diffusivity)
         self.steps = chain.steps
         radii = (part.radius for part in self.modules() if isinstance(part, _Gaussian))
         self.radii = sorted({chain.bank.margin, *radii})

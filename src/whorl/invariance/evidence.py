@@ -5,6 +5,7 @@ steepest slope of 12, so for models of the gradient :math:`\lambda = 12` lies on
 sharpening. Sums over :math:`M` channels or over scales of total weight 9.9 grow by that factor, hence
 :math:`\lambda = 12\sqrt{M}` and :math:`12\sqrt{9.9}`. The hill's largest second derivative is 0.86; fourth-order flows
 are measured at :math:`\lambda = 2`, and on a paler whorl whose second derivatives are as large as the hill's.
+Coherence-enhancing diffusion leaves a perfect whorl as it is, and is measured on one with smudges to remove.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from whorl.data.synthetic import Faded, Scene, Whorl
+from whorl.data.synthetic import Faded, Scene, Smudged, Waves, Whorl
 from whorl.invariance.filters import FINGERPRINT, Filter
 from whorl.invariance.measure import RotationError, rotation_error
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SETTINGS", "Exhibit", "Setting", "counterpart", "examine", "flow"]
 
+SMUDGED_FINGERPRINT = Faded(Smudged(Whorl(period=24.0), Waves(20.0, cutoff=0.1)), radius=52.0)
 PALE_FINGERPRINT = Faded(Whorl(period=24.0), radius=52.0, strength=0.064)
 
 
@@ -47,6 +49,7 @@ SETTINGS: dict[str, Setting] = {
     "multiscale-anisotropic": Setting(12 * sqrt(9.9), 0.8),
     "uncoupled": Setting(12.0, 4.0),
     "eed": Setting(12.0, 4.0),
+    "ced": Setting(4.0, 4.0, scene=SMUDGED_FINGERPRINT),
     "weickert-integration": Setting(12.0, 4.0),
 }
 """How each of ``whorl.models.names()`` is measured unless told otherwise."""

@@ -33,6 +33,7 @@ SHOWN: dict[str, tuple[float, float]] = {
     "multiscale-anisotropic": (40.0, 2.0),
     "uncoupled": (50.0, 1.2),
     "eed": (8.0, 6.0),
+    "ced": (4.0, 6.0),
     "weickert-integration": (8.0, 6.0),
 }
 """Contrast and time near each model's best PSNR on the noisy plate; the uncoupled model has those of its twin."""

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from whorl.foundations.ordered import ordered_sum
 from whorl.models import Model
 
 __all__ = ["typical_contrast"]
@@ -34,7 +33,7 @@ def typical_contrast(
         u = torch.from_numpy(np.ascontiguousarray(block))[None]
         with torch.no_grad():
             v = steering(u.to(device))
-            s2 = model.activation._accumulate(ordered_sum(v.square().split(1, dim=3)))
+            s2 = model.activation.structure(v).trace()
         found.append(s2[s2 > 0].sqrt().cpu().numpy())
     responses = np.concatenate(found or [np.empty(0)])
     typical = float(np.median(responses)) if responses.size else 1.0

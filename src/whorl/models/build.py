@@ -3,29 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
-from whorl.diffusivities import Diffusivity, Rescaled, by_name
+from whorl.activations import Anisotropic, AxisAligned, Uncoupled
+from whorl.diffusivities import Diffusivity, by_name
 from whorl.foundations import validation
-from whorl.foundations.types import Spacing, SpacingLike
+from whorl.foundations.types import SpacingLike
 from whorl.models.catalogue import Row, row
+from whorl.models.constructors import Setting, paper_scales
 from whorl.models.model import Model
-from whorl.operators import (
-    CellGradient,
-    Composed,
-    DirectionalDerivatives,
-    Hessian,
-    Laplacian,
-    Operator,
-    ScaleSampling,
-    ScaleStack,
-    Smoothing,
-    sample_scales,
-)
+from whorl.operators import ScaleSampling
 
 __all__ = ["build", "uncoupled_twin"]
 
-SECOND_ORDER_ALPHA = 0.41
-LAPLACIAN_ALPHA = 1 / 6
+DIFFUSIVITY = "exponential"
+"""The paper's diffusivity, for models that have one."""
 
 
 def build(
@@ -33,10 +23,11 @@ def build(
     *,
     contrast: float | Sequence[float] = 1.0,
     alpha: float | None = None,
-    gamma: float = 0.0,
-    diffusivity: str | Diffusivity = "exponential",
+    gamma: float | None = None,
+    diffusivity: str | Diffusivity | None = None,
     spacing: SpacingLike = 1.0,
     sigma: float | None = None,
+    rho: float | None = None,
     directions: int | None = None,
     scales: int | ScaleSampling | None = None,
     beta: Sequence[float] | None = None,
@@ -53,15 +44,18 @@ def build(
     contrast : float
         The paper's :math:`\lambda`, in the units of the image; a sequence gives every scale its own.
     alpha : float, optional
-        In [0, 1/2]; 0.41 for second order models and 1/6 for You-Kaveh unless given.
-    gamma : float
-        In [0, 1], for anisotropic models; 0 (with energy) by default.
+        In [0, 1/2]; 0.41 for second order models, 1/6 for You-Kaveh and 0.25 for ``ced`` unless given.
+    gamma : float, optional
+        In [0, 1], for anisotropic models; 0 (with energy) unless given, and 1 for ``ced``, which has no energy anyway
+        and then commutes best with rotations.
     diffusivity : str or Diffusivity
         A name of ``whorl.diffusivities.names()``, or an instance, which brings its own contrast.
     spacing : (float, float)
         Pixel size ``(h_y, h_x)``.
     sigma : float, optional
-        Presmoothing of ``eed`` and ``weickert-integration`` in pixels; 1 by default.
+        Presmoothing of ``eed``, ``ced`` and ``weickert-integration``; 1 by default.
+    rho : float, optional
+        Smoothing of the structure tensor of ``ced``: how long the lines are that it follows; 4 by default.
     directions : int, optional
         Number of directions of ``weickert-integration``; 8 by default.
     scales : int or ScaleSampling, optional
@@ -82,34 +76,37 @@ def build(
     entry = row(name)
     given: dict[str, Any] = {
         "alpha": alpha,
-        "gamma": gamma if gamma else None,
+        "gamma": gamma if gamma or "gamma" in entry.options else None,
+        "diffusivity": diffusivity,
         "sigma": sigma,
+        "rho": rho,
         "directions": directions,
         "scales": scales,
         "beta": beta,
         "omega_inside": None if omega_inside else False,
     }
-    _refuse_foreign(entry, given)
-    gamma = validation.number(gamma, "gamma", name, 0.0, 1.0)
-    g = _diffusivity(diffusivity, contrast, name, trainable)
     settings = {key: value for key, value in given.items() if value is not None}
-    settings |= {"contrast": contrast, "spacing": spacing, "diffusivity": diffusivity}
-    default = LAPLACIAN_ALPHA if name == "you-kaveh" else SECOND_ORDER_ALPHA
-    alpha = default if alpha is None else validation.number(alpha, "alpha", name, 0.0, 0.5)
-    parts = _parts(
-        name,
-        g,
-        alpha,
-        gamma,
-        validation.spacing(spacing, name),
-        sigma,
-        directions,
-        scales,
-        beta,
-        omega_inside,
-        trainable,
+    _refuse_foreign(entry, settings)
+    settings |= {"contrast": contrast, "spacing": spacing}
+    _check_contrast(contrast, name)
+    if "diffusivity" in entry.options:
+        settings.setdefault("diffusivity", DIFFUSIVITY)
+    g = settings.get("diffusivity", DIFFUSIVITY)
+    setting = Setting(
+        g=g if isinstance(g, Diffusivity) else by_name(g, contrast, trainable=trainable),
+        contrast=contrast,
+        spacing=validation.spacing(spacing, name),
+        alpha=entry.alpha if alpha is None else validation.number(alpha, "alpha", name, 0.0, 0.5),
+        gamma=entry.gamma if gamma is None else validation.number(gamma, "gamma", name, 0.0, 1.0),
+        sigma=1.0 if sigma is None else validation.number(sigma, "sigma", name, 0.0),
+        rho=4.0 if rho is None else validation.number(rho, "rho", name, 0.0),
+        directions=8 if directions is None else directions,
+        scales=paper_scales(scales),
+        beta=beta,
+        omega_inside=omega_inside,
+        trainable=trainable,
     )
-    operator, activation, structure = parts
+    operator, activation, structure = entry.make(setting)
     return Model(operator, activation, structure=structure, name=name, settings=settings)
 
 
@@ -119,70 +116,18 @@ def uncoupled_twin(model: Model) -> Model:
     >>> uncoupled_twin(build("gerig", contrast=3.0)).activation.couple
     ('channels',)
     """
-    old = model.activation
-    twin = Uncoupled(old.diffusivity, old.couple, axes=model.operator.axes, scale_weights=old.inside)
+    old, twin = model.activation, model.activation
+    if old.law.diffusivity is not None:
+        twin = Uncoupled(old.law.diffusivity, old.couple, axes=model.operator.axes, scale_weights=old.inside)
+    else:
+        rho, spacing = (0.0, 1.0) if old.smoothing is None else (old.smoothing.sigma, old.smoothing.spacing)
+        twin = Anisotropic(AxisAligned(old.law), old.couple, rho=rho, spacing=spacing, scale_weights=old.inside)
     return Model(
         model.operator, twin, structure=model.structure, name=f"uncoupled {model.name}", settings=model.settings
     )
 
 
-def _parts(
-    name: str,
-    g: Diffusivity,
-    alpha: float,
-    gamma: float,
-    spacing: Spacing,
-    sigma: float | None,
-    directions: int | None,
-    scales: int | ScaleSampling | None,
-    beta: Sequence[float] | None,
-    omega_inside: bool,
-    trainable: bool,
-) -> tuple[Operator, Activation, Operator | None]:
-    """Operator, activation and structure operator of a model."""
-    if name == "perona-malik":
-        return CellGradient(alpha, spacing), Isotropic(g), None
-    if name == "you-kaveh":
-        return Laplacian(alpha, spacing), Isotropic(g, axes=1), None
-    if name == "lysaker":
-        return Hessian(spacing), Isotropic(g, axes=4), None
-    if name == "gerig":
-        return CellGradient(alpha, spacing), Isotropic(g, ("channels",)), None
-    if name == "weickert-brox":
-        return CellGradient(alpha, spacing), Anisotropic(g, ("channels",), gamma=gamma), None
-    if name == "uncoupled":
-        return CellGradient(alpha, spacing), Uncoupled(g), None
-    smoothing = Smoothing(1.0 if sigma is None else sigma)
-    if name == "eed":
-        if g.maximum() != 1:
-            raise ValueError(
-                f"eed: needs a diffusivity with g(0) = 1, since edges are smoothed along with strength 1; "
-                f"{type(g).__name__} has {g.maximum():g}. Use 'charbonnier' instead of 'tv'."
-            )
-        # Without detail (alpha = 1/2) the structure tensor has rank one, and its second eigenvalue goes to g(0) = 1.
-        seen = Composed(CellGradient(0.5, spacing), smoothing)
-        return CellGradient(alpha, spacing), Anisotropic(g, gamma=gamma), seen
-    if name == "weickert-integration":
-        # The quadrature weight 2 / m sits in the responses; inside g it must not count.
-        K = DirectionalDerivatives(8 if directions is None else directions, spacing)
-        return (
-            K,
-            Uncoupled(Rescaled(g, K.directions / 2), axes=K.axes),
-            Composed(K, smoothing) if smoothing.radius else None,
-        )
-    sampling = scales if isinstance(scales, ScaleSampling) else sample_scales(8 if scales is None else scales)
-    weights = sampling.omega if omega_inside else None
-    stack = ScaleStack(CellGradient(alpha, spacing), sampling, beta, trainable=trainable)
-    if name == "multiscale-isotropic":
-        return stack, Isotropic(g, ("channels", "scales"), scale_weights=weights), None
-    return stack, Anisotropic(g, ("channels", "scales"), gamma=gamma, scale_weights=weights), None
-
-
-def _diffusivity(
-    diffusivity: str | Diffusivity, contrast: float | Sequence[float], name: str, trainable: bool
-) -> Diffusivity:
-    if isinstance(diffusivity, Diffusivity):
-        return diffusivity
+def _check_contrast(contrast: float | Sequence[float], name: str) -> None:
     numbers = validation.listed(contrast)
     for number in numbers:
         validation.number(number, "contrast", name, 0.0, open_low=True)
@@ -190,7 +135,6 @@ def _diffusivity(
         raise ValueError(
             f"{name}: contrast must be one number, got {len(numbers)}. Only multiscale models take one per scale."
         )
-    return by_name(diffusivity, contrast, trainable=trainable)
 
 
 def _refuse_foreign(entry: Row, given: dict[str, Any]) -> None:

@@ -1,10 +1,18 @@
 """The paper's table as data: every model with its energy, equation, scheme, activation and source."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 from whorl.foundations.names import unknown
+from whorl.models import constructors
+from whorl.models.constructors import Parts, Setting
 
 __all__ = ["ROWS", "Row", "names", "row"]
+
+
+SECOND_ORDER_ALPHA = 0.41
+LAPLACIAN_ALPHA = 1 / 6
+COHERENCE_ALPHA = 0.25
 
 
 @dataclass(frozen=True)
@@ -19,12 +27,16 @@ class Row:
     activation: str
     reference: str
     equation: str
+    make: Callable[[Setting], Parts]
     in_table: bool = True
     options: tuple[str, ...] = ()
+    alpha: float = SECOND_ORDER_ALPHA
+    gamma: float = 0.0
 
     def as_dict(self) -> dict[str, object]:
         """The row for programs."""
-        return asdict(self)
+        shown = [field.name for field in fields(self) if field.name not in ("make", "alpha", "gamma")]
+        return {name: getattr(self, name) for name in shown}
 
 
 _SINGLE = "u ← u − τ Kᵀ Φ(K u)"
@@ -41,7 +53,11 @@ ROWS: tuple[Row, ...] = (
         "isotropic coupling via structure tensor, scalar multiplication",
         "Perona and Malik 1990",
         "(7)",
-        options=("alpha",),
+        constructors.perona_malik,
+        options=(
+            "diffusivity",
+            "alpha",
+        ),
     ),
     Row(
         "you-kaveh",
@@ -52,7 +68,12 @@ ROWS: tuple[Row, ...] = (
         "isotropic coupling via Hessian, scalar multiplication",
         "You and Kaveh 2000",
         "(11)",
-        options=("alpha",),
+        constructors.you_kaveh,
+        options=(
+            "diffusivity",
+            "alpha",
+        ),
+        alpha=LAPLACIAN_ALPHA,
     ),
     Row(
         "lysaker",
@@ -63,6 +84,8 @@ ROWS: tuple[Row, ...] = (
         "isotropic coupling via Hessian, scalar multiplication",
         "Lysaker, Lundervold and Tai 2003",
         "(13)",
+        constructors.lysaker,
+        options=("diffusivity",),
     ),
     Row(
         "gerig",
@@ -73,7 +96,11 @@ ROWS: tuple[Row, ...] = (
         "isotropic coupling via multi-channel structure tensor, scalar multiplication",
         "Gerig, Kübler, Kikinis and Jolesz 1992",
         "(21)",
-        options=("alpha",),
+        constructors.gerig,
+        options=(
+            "diffusivity",
+            "alpha",
+        ),
     ),
     Row(
         "weickert-brox",
@@ -84,7 +111,8 @@ ROWS: tuple[Row, ...] = (
         "anisotropic coupling via multi-channel structure tensor, matrix-vector multiplication",
         "Weickert and Brox 2002",
         "(26)",
-        options=("alpha", "gamma"),
+        constructors.weickert_brox,
+        options=("diffusivity", "alpha", "gamma"),
     ),
     Row(
         "multiscale-isotropic",
@@ -95,7 +123,8 @@ ROWS: tuple[Row, ...] = (
         "isotropic coupling via multiscale structure tensor, scalar multiplication",
         "Alt and Weickert 2021",
         "(32)",
-        options=("alpha", "scales", "beta", "omega_inside"),
+        constructors.multiscale_isotropic,
+        options=("diffusivity", "alpha", "scales", "beta", "omega_inside"),
     ),
     Row(
         "multiscale-anisotropic",
@@ -106,7 +135,8 @@ ROWS: tuple[Row, ...] = (
         "anisotropic coupling via multiscale structure tensor, matrix-vector multiplication",
         "Alt and Weickert 2021",
         "(34)",
-        options=("alpha", "gamma", "scales", "beta", "omega_inside"),
+        constructors.multiscale_anisotropic,
+        options=("diffusivity", "alpha", "gamma", "scales", "beta", "omega_inside"),
     ),
     Row(
         "uncoupled",
@@ -117,8 +147,12 @@ ROWS: tuple[Row, ...] = (
         "none: every operator channel is activated for itself",
         "the experiment of Alt et al. 2022, on one scale",
         "none",
+        constructors.uncoupled,
         in_table=False,
-        options=("alpha",),
+        options=(
+            "diffusivity",
+            "alpha",
+        ),
     ),
     Row(
         "eed",
@@ -129,8 +163,24 @@ ROWS: tuple[Row, ...] = (
         "anisotropic coupling via presmoothed structure tensor, matrix-vector multiplication",
         "Weickert 1994",
         "(2)",
+        constructors.eed,
         in_table=False,
-        options=("alpha", "gamma", "sigma"),
+        options=("diffusivity", "alpha", "gamma", "sigma"),
+    ),
+    Row(
+        "ced",
+        "coherence-enhancing diffusion, coupled multi-channel, anisotropic",
+        "none",
+        "∂ₜuₘ = ∇ᵀ(D(G_ρ ∗ Σ ∇uₙ,σ∇uₙ,σᵀ) ∇uₘ), eigenvalues a across lines and up to 1 along them",
+        "uₘ ← uₘ − τ Kᵀ Φ(K uₘ; K_σ u)",
+        "anisotropic coupling via smoothed structure tensor, matrix-vector multiplication",
+        "Weickert 1999",
+        "none",
+        constructors.ced,
+        in_table=False,
+        options=("alpha", "gamma", "sigma", "rho"),
+        alpha=COHERENCE_ALPHA,
+        gamma=1.0,
     ),
     Row(
         "weickert-integration",
@@ -141,8 +191,9 @@ ROWS: tuple[Row, ...] = (
         "none: many directions, each for itself",
         "Weickert 1994",
         "(1)",
+        constructors.weickert_integration,
         in_table=False,
-        options=("sigma", "directions"),
+        options=("diffusivity", "sigma", "directions"),
     ),
 )
 
@@ -151,7 +202,7 @@ def names() -> list[str]:
     """The names that ``build`` and ``diffuse`` take.
 
     >>> len(names())
-    10
+    11
     """
     return [entry.name for entry in ROWS]
 

@@ -197,7 +197,7 @@ class Model(nn.Module):
     def reach(self) -> int:
         """How many pixels around a pixel one step looks at, on either side; the exact halo of a tile."""
         seen = self.operator.reach if self.structure is None else max(self.operator.reach, self.structure.reach)
-        return (self.operator.reach + seen) // 2
+        return (self.operator.reach + seen) // 2 + self.activation.radius
 
     def extra_repr(self) -> str:
         return f"name={self.name!r}"

@@ -1,6 +1,7 @@
 """Gaussian smoothing, the one definition that every model and every engine shares."""
 
 import math
+from collections.abc import Sequence
 from functools import reduce
 from importlib import import_module
 from importlib.util import find_spec
@@ -143,8 +144,12 @@ class Smoothing(nn.Module):
 
 
 def _along_axis(u: Tensor, axis: int, weights: list[float]) -> Tensor:
+    return convolved(u, mirror(u, 0, len(weights) - 1, *[0] * (-1 - axis)), axis, weights)
+
+
+def convolved(u: Tensor, extended: Tensor, axis: int, weights: Sequence[float]) -> Tensor:
+    """The convolution of ``u`` with weights ``w_0 .. w_R`` along an axis; ``extended`` is u with R more per side."""
     R, size = len(weights) - 1, u.shape[axis]
-    extended = mirror(u, 0, R, *[0] * (-1 - axis))
     result = weights[0] * u
     for k in range(1, R + 1):
         pair = along(extended, axis, R - k, R - k + size) + along(extended, axis, R + k, R + k + size)

@@ -19,7 +19,7 @@ from whorl.operators import CellGradient, DirectionalDerivatives, Hessian, Lapla
 from whorl.operators.scales import sample_scales
 from whorl.operators.smoothing import TRUNCATE
 
-__all__ = ["ALPHAS", "TARGET", "describe", "write"]
+__all__ = ["ALPHAS", "TARGET", "describe", "offered", "write"]
 
 TARGET = Path(__file__).parent / "static" / "js" / "catalogue.js"
 ALPHAS = tuple(k / 100 for k in range(51))
@@ -54,8 +54,13 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
             "free": 0.01,
             "rounds": 40,
         },
-        "models": {name: _model(name, tuple(alphas)) for name in names()},
+        "models": {name: _model(name, tuple(alphas)) for name in offered()},
     }
+
+
+def offered() -> list[str]:
+    """The models whose law the kernel knows: those of a diffusivity."""
+    return [name for name in names() if "diffusivity" in row(name).options]
 
 
 def write(target: Path = TARGET) -> None:
@@ -121,7 +126,7 @@ def _default(model: Model, option: str) -> float:
     if option == "sigma":
         return float(model.structure.smoothing.sigma)  # type: ignore[union-attr, arg-type]
     if option == "gamma":
-        return float(model.activation.gamma)  # type: ignore[arg-type]
+        return model.activation.gamma
     operator = model.operator.operator if isinstance(model.operator, ScaleStack) else model.operator
     return float(operator.alpha)  # type: ignore[arg-type]
 

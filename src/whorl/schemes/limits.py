@@ -28,7 +28,7 @@ def l2_limit(
     >>> l2_limit(CellGradient(0.41), Isotropic(Exponential(1.0)))
     0.5
     """
-    return 2 / (operator.squared_norm_bound(dimension) * activation.diffusivity.maximum() + fidelity_weight)
+    return 2 / (operator.squared_norm_bound(dimension) * activation.law.maximum() + fidelity_weight)
 
 
 def max_min_limit(
@@ -58,7 +58,7 @@ def max_min_limit(
     isotropic = isinstance(activation, Isotropic) and alpha * sum(squares) <= min(squares)
     if isotropic or (isinstance(activation, Uncoupled) and alpha == 0):
         centre = 2 * (1 - alpha) ** (dimension - 1) * sum(squares)
-        return 1 / (centre * activation.diffusivity.maximum() + fidelity_weight)
+        return 1 / (centre * activation.law.maximum() + fidelity_weight)
     return None
 
 

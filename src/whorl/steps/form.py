@@ -2,13 +2,19 @@
 
 from dataclasses import dataclass
 
-from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
+from whorl.activations import Activation
 from whorl.foundations.types import Spacing
 from whorl.operators import CellGradient, Composed, Operator, ScaleStack, Smoothing
 
 __all__ = ["Cells", "Form", "form_of"]
 
-LAWS: dict[type[Activation], str] = {Uncoupled: "uncoupled", Isotropic: "isotropic", Anisotropic: "anisotropic"}
+LAWS = {
+    "uncoupled": "uncoupled",
+    "isotropic": "isotropic",
+    "anisotropic": "anisotropic",
+    "edge-enhancing": "anisotropic",
+}
+"""The laws that have a form, and what engines call them. Of a single gradient the edge-enhancing tensor is g(J)."""
 
 Taps = tuple[float, ...]
 """The weights :math:`w_0, \\dots, w_R` of a Gaussian."""
@@ -50,8 +56,12 @@ class Form:
 
 def form_of(operator: Operator, activation: Activation, structure: Operator | None = None) -> Form | str:
     """The form of a step, or the reason why it has none."""
-    law = LAWS.get(type(activation), "")
-    if not law or (law == "uncoupled" and activation.axes != 2):
+    law = LAWS.get(activation.law.name, "")
+    if not law:
+        return f"the law {activation.law.name!r} has no compiled form"
+    if activation.smoothing is not None:
+        return "a smoothed structure tensor has no compiled form"
+    if law == "uncoupled" and activation.axes != 2:
         return f"{type(activation).__name__} with {activation.axes} directions has no compiled form"
     g = activation.diffusivity
     if not g.closed_form:
@@ -65,7 +75,9 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
     if steering is None:
         return f"a structure from {type(structure).__name__} has no compiled form"
     scales = len(steering.taps)
-    couple_scales = "scales" in activation.couple and scales > 1
+    if activation.law.name == "edge-enhancing" and (steering.alpha != 0.5 or scales > 1 or activation.couple):
+        return "edge-enhancing diffusion of several gradients has no compiled form"
+    couple_scales = "scales" in activation.couple and (scales > 1 or activation.inside is not None)
     if not couple_scales and scales not in (1, len(flux.taps)):
         return f"a structure of {scales} scales for a flux of {len(flux.taps)} has no compiled form"
     weights = activation.inside
@@ -75,7 +87,7 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
     return Form(
         law=law,
         diffusivity=g.name,
-        gamma=activation.gamma if isinstance(activation, Anisotropic) else 0.0,
+        gamma=activation.gamma,
         flux=flux,
         structure=steering,
         omega=tuple(operator.get_buffer("omega").tolist()) if isinstance(operator, ScaleStack) else (1.0,),

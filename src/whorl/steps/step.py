@@ -91,7 +91,7 @@ class Step:
     def complete(self, numbers: Numbers | Known) -> Known:
         """The same numbers with the step's own in place of those left open."""
         tau, contrast, beta, seen = numbers
-        contrast = self.activation.diffusivity.contrast if contrast is None else contrast
+        contrast = self.activation.law.contrast if contrast is None else contrast
         one = torch.ones(1, dtype=torch.float64, device=contrast.device)
         return Known(
             torch.as_tensor(tau, dtype=torch.float64, device=contrast.device),

@@ -15,8 +15,12 @@ M = TypeVar("M", bound=nn.Module)
 
 def with_contrast(activation: Activation, contrast: Tensor) -> Activation:
     """The activation with this contrast, a tensor that derivatives reach."""
-    g = _with(activation.diffusivity, "_contrast", _Given(contrast))
-    return _with(activation, "diffusivity", g)
+    law = activation.law
+    if isinstance(law, nn.Module):  # a law of its own, with a contrast or without
+        return _with(activation, "law", _with(law, "_contrast", _Given(contrast)))
+    twin = _with(activation, "diffusivity", _with(activation.diffusivity, "_contrast", _Given(contrast)))
+    twin.law = law.of(twin.diffusivity)
+    return twin
 
 
 def with_beta(operator: Operator, beta: Tensor | None) -> Operator:

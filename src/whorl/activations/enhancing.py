@@ -1,0 +1,174 @@
+r"""The laws of edge-enhancing and of coherence-enhancing diffusion.
+
+They choose eigenvalues :math:`\lambda_i` for the eigenvectors of :math:`J`, by its eigenvalues
+:math:`\mu_1 \ge \mu_2\ (\ge \mu_3)`. Where two eigenvalues of :math:`J` meet, their directions have no meaning, and
+choosing one would let the tensor jump. There both directions get the mean; it sets in where eigenvalues differ by less
+than a thousandth of the largest one.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from whorl.activations.laws import Law
+from whorl.activations.tensors import Structure, SymmetricMatrix, eigenvalues, matrix_product, parted
+from whorl.diffusivities import Diffusivity
+from whorl.foundations import validation
+from whorl.foundations.positive import Positive
+
+__all__ = ["CoherenceEnhancing", "EdgeEnhancing"]
+
+TOGETHER = 1e-3
+"""Eigenvalues that differ by less than this share of the largest one are on their way to being equal."""
+
+KEEP = ("plates", "lines")
+
+
+class EdgeEnhancing(Law):
+    r"""Edge-enhancing diffusion (Weickert 1994): little across edges, as much along them as in flat regions.
+
+    .. math:: \lambda_1 = g(\mu_1), \quad \lambda_2 = g(0) \qquad \text{and in space} \qquad
+              \lambda_1 = g(\mu_1), \quad \lambda_2 = g(0) \text{ or } g(\mu_2), \quad \lambda_3 = g(0)
+
+    with :math:`g(0) = 1` for all diffusivities but ``tv``, with which the whole flow runs :math:`1/\varepsilon` times
+    as fast. Of a single gradient, :math:`J = \nabla u \nabla u^\top`, the tensor is
+    :math:`D = g(0)\, I + g[0, \mu_1]\, J` with a divided difference: nothing is lost to rounding, however strong the
+    edge, and the law is smooth.
+
+    Parameters
+    ----------
+    diffusivity : Diffusivity
+        The function :math:`g`.
+    keep : str
+        In space: ``"plates"`` smooths along both directions of an edge's surface, ``"lines"`` along the one in which
+        the image changes least. (With a single gradient both are the same: that has no second direction.)
+
+    >>> from whorl.diffusivities import Rational
+    >>> J = SymmetricMatrix(*torch.tensor([3.0, 0.0, 0.0]).view(3, 1, 1, 1, 1, 1, 1))
+    >>> [entry.item() for entry in EdgeEnhancing(Rational(1.0)).tensor(J)]
+    [0.25, -0.0, 1.0]
+    """
+
+    name = "edge-enhancing"
+
+    def __init__(self, diffusivity: Diffusivity, keep: str = "plates") -> None:
+        if keep not in KEEP:
+            raise ValueError(f"EdgeEnhancing: keep must be {' or '.join(KEEP)}, got {keep!r}.")
+        self.diffusivity: Diffusivity = diffusivity
+        self.keep = keep
+
+    def tensor(self, J: Structure) -> SymmetricMatrix:
+        g, A = self.diffusivity, J.matrix()
+        mu = eigenvalues(A)
+        flat = torch.zeros_like(mu[0])
+        if A.dimensions == 2:
+            return _planar(A, g(flat), mu[0] * g.divided_difference(flat, mu[0]), TOGETHER * mu[0])
+        if self.keep == "plates":
+            return _spatial(A, mu, g(flat), mu[0] * g.divided_difference(flat, mu[0]), flat)
+        first = (mu[0] - mu[1]) * g.divided_difference(mu[1], mu[0])
+        return _spatial(A, mu, g(flat), first, mu[1] * g.divided_difference(flat, mu[1]))
+
+    def maximum(self) -> float:
+        return self.diffusivity.maximum()
+
+    def extra_repr(self) -> str:
+        """The settings, for printing."""
+        return f"keep={self.keep!r}"
+
+
+class CoherenceEnhancing(nn.Module, Law):
+    r"""Coherence-enhancing diffusion (Weickert 1999): along lines, and hardly at all elsewhere.
+
+    .. math:: \lambda_1 = \dots = \lambda_{d-1} = a, \qquad
+              \lambda_d = a + (1 - a) \exp\!\Big(-\frac{\lambda^4}{(\mu_1 - \mu_d)^2}\Big)
+
+    with Weickert's constant written as :math:`C = \lambda^4`, so that the contrast :math:`\lambda` has the units of the
+    image. Where all eigenvalues are equal there is no line, and :math:`D = a I`.
+
+    Parameters
+    ----------
+    contrast : float
+        Lines whose coherence :math:`\mu_1 - \mu_d` exceeds :math:`\lambda^2` are smoothed along.
+    across : float
+        The diffusivity :math:`a` across lines, in (0, 1).
+    trainable : bool
+        Whether the contrast is trained.
+
+    >>> J = SymmetricMatrix(*torch.tensor([0.0, 0.0, 1e6]).view(3, 1, 1, 1, 1, 1, 1))
+    >>> [round(entry.item(), 4) for entry in CoherenceEnhancing(1.0).tensor(J)]
+    [1.0, -0.0, 0.001]
+    """
+
+    name = "coherence-enhancing"
+
+    def __init__(
+        self, contrast: float | Sequence[float] = 1.0, across: float = 0.001, *, trainable: bool = False
+    ) -> None:
+        super().__init__()
+        self._contrast = Positive(contrast, trainable=trainable, name="contrast")
+        self.across = validation.number(across, "across", "CoherenceEnhancing", 0.0, 1.0, open_low=True)
+
+    @property
+    def contrast(self) -> Tensor:
+        value: Tensor = self._contrast()
+        return value
+
+    def tensor(self, J: Structure) -> SymmetricMatrix:
+        A = J.matrix()
+        if A.dimensions == 2:
+            _, _, radius = parted(A)
+            along = self._along(2 * radius)
+            return _planar(A, self.across + along, -along, torch.zeros_like(along))
+        mu = eigenvalues(A)
+        along = self._along(mu[0] - mu[2])
+        return _spatial(A, mu, self.across + along, torch.zeros_like(along), -along)
+
+    def maximum(self) -> float:
+        return 1.0
+
+    def extra_repr(self) -> str:
+        return f"across={self.across:g}"
+
+    def _along(self, coherence: Tensor) -> Tensor:
+        """What is added along lines: ``(1 - a) exp(-contrast⁴ / coherence²)``."""
+        squared = (self.contrast**2).to(coherence.dtype)
+        # Below this share of the squared contrast the exponential is zero in every precision.
+        calm = coherence < squared / 30
+        ratio = squared / torch.where(calm, squared, coherence)
+        return torch.where(calm, 0, (1 - self.across) * torch.exp(-(ratio**2)))
+
+
+def _planar(J: SymmetricMatrix, last: Tensor, rise: Tensor, least: Tensor) -> SymmetricMatrix:
+    """The matrix with the eigenvalues ``last + rise`` and ``last`` for the larger and the smaller one of ``J``.
+
+    Differences of the eigenvalues of ``J`` below ``least`` count as ``least``.
+    """
+    _, half, radius = parted(J)
+    secant = _divided(rise, torch.maximum(2 * radius, least))
+    centre = last + 0.5 * rise
+    return SymmetricMatrix(centre + secant * half, secant * J.b, centre - secant * half)
+
+
+def _spatial(
+    J: SymmetricMatrix, mu: tuple[Tensor, ...], last: Tensor, first: Tensor, second: Tensor
+) -> SymmetricMatrix:
+    """The matrix with the eigenvalues ``last + second + first``, ``last + second`` and ``last``, in Newton form."""
+    upper, lower = mu[0] - mu[1], mu[1] - mu[2]
+    least = TOGETHER * mu[0]
+    apart = [_divided(gap, torch.maximum(gap, least)) for gap in (upper, lower)]
+    for pair in (0, 1, 0):
+        moved = 0.5 * (1 - apart[pair]) * (second if pair else first)
+        if pair:
+            first, second, last = first + moved, second - 2 * moved, last + moved
+        else:
+            first, second = first - 2 * moved, second + moved
+    secants = _divided(first, upper), _divided(second, lower)
+    bent = J.shifted(-mu[2]).scaled(_divided(secants[0] - secants[1], mu[0] - mu[2]))
+    return matrix_product(bent, J.shifted(-mu[1])).plus(J.shifted(-mu[2]).scaled(secants[1])).shifted(last)
+
+
+def _divided(x: Tensor, y: Tensor) -> Tensor:
+    """``x / y``, and zero with derivative zero where ``y`` is zero, or too small to be divided by twice."""
+    zero = y <= torch.finfo(y.dtype).tiny
+    return torch.where(zero, 0, x / torch.where(zero, 1, y))

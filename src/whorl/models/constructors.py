@@ -1,0 +1,122 @@
+"""How each model is put together: operator, activation, and the operator whose responses steer it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from whorl.activations import Activation, Anisotropic, CoherenceEnhancing, EdgeEnhancing, Isotropic, Uncoupled
+from whorl.diffusivities import Diffusivity, Rescaled
+from whorl.foundations.types import Spacing
+from whorl.operators import (
+    CellGradient,
+    Composed,
+    DirectionalDerivatives,
+    Hessian,
+    Laplacian,
+    Operator,
+    ScaleSampling,
+    ScaleStack,
+    Smoothing,
+    sample_scales,
+)
+
+__all__ = ["Parts", "Setting"]
+
+Parts: TypeAlias = tuple[Operator, Activation, Operator | None]
+"""Operator, activation and structure operator of a model; see :class:`whorl.models.Model`."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a model is built from; every model takes from it what it has a use for."""
+
+    g: Diffusivity
+    contrast: float | Sequence[float]
+    spacing: Spacing
+    alpha: float
+    gamma: float
+    sigma: float
+    rho: float
+    directions: int
+    scales: ScaleSampling
+    beta: Sequence[float] | None
+    omega_inside: bool
+    trainable: bool
+
+
+def perona_malik(s: Setting) -> Parts:
+    """Equation (7)."""
+    return CellGradient(s.alpha, s.spacing), Isotropic(s.g), None
+
+
+def you_kaveh(s: Setting) -> Parts:
+    """Equation (11)."""
+    return Laplacian(s.alpha, s.spacing), Isotropic(s.g, axes=1), None
+
+
+def lysaker(s: Setting) -> Parts:
+    """Equation (13)."""
+    return Hessian(s.spacing), Isotropic(s.g, axes=4), None
+
+
+def gerig(s: Setting) -> Parts:
+    """Equation (21)."""
+    return CellGradient(s.alpha, s.spacing), Isotropic(s.g, ("channels",)), None
+
+
+def weickert_brox(s: Setting) -> Parts:
+    """Equation (26)."""
+    return CellGradient(s.alpha, s.spacing), Anisotropic(s.g, ("channels",), gamma=s.gamma), None
+
+
+def multiscale_isotropic(s: Setting) -> Parts:
+    """Equation (32)."""
+    return _stack(s), Isotropic(s.g, ("channels", "scales"), scale_weights=_inside(s)), None
+
+
+def multiscale_anisotropic(s: Setting) -> Parts:
+    """Equation (34)."""
+    phi = Anisotropic(s.g, ("channels", "scales"), gamma=s.gamma, scale_weights=_inside(s))
+    return _stack(s), phi, None
+
+
+def uncoupled(s: Setting) -> Parts:
+    """The counter-example."""
+    return CellGradient(s.alpha, s.spacing), Uncoupled(s.g), None
+
+
+def eed(s: Setting) -> Parts:
+    """Equation (2), each image channel for itself: of a single gradient the law is smooth."""
+    return CellGradient(s.alpha, s.spacing), Anisotropic(EdgeEnhancing(s.g), gamma=s.gamma), _smoothed_gradient(s)
+
+
+def ced(s: Setting) -> Parts:
+    """Coherence-enhancing diffusion; image channels share one structure tensor."""
+    law = CoherenceEnhancing(s.contrast, trainable=s.trainable)
+    phi = Anisotropic(law, ("channels",), gamma=s.gamma, rho=s.rho, spacing=s.spacing)
+    return CellGradient(s.alpha, s.spacing), phi, _smoothed_gradient(s)
+
+
+def weickert_integration(s: Setting) -> Parts:
+    """Equation (1). The quadrature weight 2 / m sits in the responses; inside g it must not count."""
+    K, G = DirectionalDerivatives(s.directions, s.spacing), Smoothing(s.sigma, spacing=s.spacing)
+    phi = Uncoupled(Rescaled(s.g, K.directions / 2), axes=K.axes)
+    return K, phi, Composed(K, G) if G.radius else None
+
+
+def _smoothed_gradient(s: Setting) -> Operator:
+    """The gradient of the presmoothed image, without the detail that belongs to the flux alone."""
+    return Composed(CellGradient(0.5, s.spacing), Smoothing(s.sigma, spacing=s.spacing))
+
+
+def _stack(s: Setting) -> ScaleStack:
+    return ScaleStack(CellGradient(s.alpha, s.spacing), s.scales, s.beta, trainable=s.trainable)
+
+
+def _inside(s: Setting) -> tuple[float, ...] | None:
+    return s.scales.omega if s.omega_inside else None
+
+
+def paper_scales(scales: int | ScaleSampling | None) -> ScaleSampling:
+    """The scales asked for; the paper's eight by default."""
+    return scales if isinstance(scales, ScaleSampling) else sample_scales(8 if scales is None else scales)
