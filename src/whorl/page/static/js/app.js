@@ -134,6 +134,7 @@ async function suit() {
 function update() {
   if (!shownPicture) return; // the first picture is still on its way and will bring everything up to date
   ++strokes;
+  proof.pause();
   get("python").textContent = pythonLine(state.model, parameters(), values().diffusivity, shownPicture.clean.length);
   get("facts").dataset.wanted = asked();
   compute().catch(complain);

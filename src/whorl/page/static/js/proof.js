@@ -7,6 +7,7 @@ import { latest } from "./pool.js";
 
 const GAIN = 8; // differences are shown eight times as strong
 const STEP = 5; // degrees between the points of the curves
+const SHORT = 60, LONG = 250; // milliseconds of rest before both ways are compared, and before the curves are drawn
 
 const VIEWS = [
   ["output", "filter the turned"],
@@ -17,7 +18,7 @@ const VIEWS = [
 export class Proof {
   // `setup()` gives { noise, sides: [{ kind, name, plan }], text }, the coupled model first; `complain` shows an error.
   constructor(pool, setup, pick, complain) {
-    Object.assign(this, { pool, setup, complain, angle: 0, round: 0, points: {}, stale: true });
+    Object.assign(this, { pool, setup, complain, angle: 0, round: 0, points: {}, stale: true, timers: [] });
     this.turn = latest(() => this.show().catch(complain));
     const parent = document.getElementById("curves");
     this.charts = {
@@ -33,14 +34,22 @@ export class Proof {
     addEventListener("themechange", () => this.paint());
   }
 
-  // Everything anew: another picture, another noise, another model. What is shown stays until its successor is there.
+  // Stop what is under way: the workers are needed for something else.
+  pause() {
+    this.verdicts.dataset.wanted = String(++this.round);
+    for (const timer of this.timers) clearTimeout(timer);
+  }
+
+  // Everything anew: another picture, another noise, another model. What is shown stays until its successor is there, and
+  // a hand that goes on moving a slider is not made to wait for it.
   restart() {
-    const round = ++this.round;
+    this.pause();
     this.stale = true;
-    this.verdicts.dataset.wanted = String(round);
-    this.turn();
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.sweep(round).catch(this.complain), 250);
+    const round = this.round;
+    this.timers = [
+      setTimeout(() => this.turn(), SHORT),
+      setTimeout(() => this.sweep(round).catch(this.complain), LONG),
+    ];
   }
 
   setAngle(angle) {
@@ -99,13 +108,18 @@ export class Proof {
   async sweep(round) {
     const angles = Array.from({ length: 90 / STEP + 1 }, (_, k) => k * STEP).sort((a, b) => (a % 15 ? 1 : 0) - (b % 15 ? 1 : 0) || a - b);
     const { noise, sides } = this.setup();
-    for (const angle of angles) {
-      const answers = await Promise.all(sides.map(({ plan }) => this.pool.ask("turn", { angle, noise, plan, images: false })));
-      if (round !== this.round) return;
-      answers.forEach((answer, k) => this.collect(sides[k].kind, angle, answer));
-      this.drawCurves();
-    }
-    document.getElementById("curves").dataset.complete = String(round);
+    const left = angles.flatMap((angle) => sides.map((side) => ({ angle, side })));
+    // Every worker takes the next one as soon as it is free.
+    await Promise.all(this.pool.workers.map(async (worker) => {
+      while (left.length && round === this.round) {
+        const { angle, side } = left.shift();
+        const answer = await this.pool.ask("turn", { angle, noise, plan: side.plan, images: false }, worker);
+        if (round !== this.round) return;
+        this.collect(side.kind, angle, answer);
+        this.drawCurves();
+      }
+    }));
+    if (round === this.round) document.getElementById("curves").dataset.complete = String(round);
   }
 
   collect(kind, angle, { psnr, error, floor }) {
