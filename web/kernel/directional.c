@@ -6,48 +6,48 @@
  */
 #include "kernel.h"
 
-enum { PAIRS = 8, ROWS = 2, COLUMNS = 4 };
+/* The sum over eight pairs of w (far - near), for the type that AT reads: one pixel, or four at a time. */
+#define PAIRS(AT, a, b, c, d, i, k0, k1, k2, k3)                                                          \
+    (w[0] * (AT(a, (i) + k3) - AT(b, (i) + k0)) + w[1] * (AT(a, (i) + k2) - AT(b, (i) + k1)) +             \
+     w[2] * (AT(a, (i) + k1) - AT(b, (i) + k2)) + w[3] * (AT(a, (i) + k0) - AT(b, (i) + k3)) +             \
+     w[4] * (AT(c, (i) + k3) - AT(d, (i) + k0)) + w[5] * (AT(c, (i) + k2) - AT(d, (i) + k1)) +             \
+     w[6] * (AT(c, (i) + k1) - AT(d, (i) + k2)) + w[7] * (AT(c, (i) + k0) - AT(d, (i) + k3)))
+#define ONE(row, i) ((row)[i])
+#define FOUR(row, i) (*(const quad *)((row) + (i)))
 
-/* v = sum over pairs of w (far - near), on (rows-3) x (columns-3) cells. */
-void EXPORT(directional)(PLANE v, VIEW frame, int rows, int columns, VIEW weights) {
-    const int cells = columns - 3;
-    for (int j = 0; j < rows - 3; ++j) {
-        float *restrict out = v + j * cells;
-        for (int i = 0; i < cells; ++i) out[i] = 0.0f;
-        for (int pair = 0; pair < PAIRS; ++pair) {
-            const int row = pair / COLUMNS, column = pair % COLUMNS;
-            const float *far = frame + (j + 3 - row) * columns + 3 - column;
-            const float *near = frame + (j + row) * columns + column;
-            const float w = weights[pair];
-            for (int i = 0; i < cells; ++i) out[i] += w * (far[i] - near[i]);
+static void derivative(PLANE out, VIEW frame, int j, int columns, VIEW w) {
+    const float *near0 = frame + j * columns, *near1 = near0 + columns, *far1 = near1 + columns, *far0 = far1 + columns;
+    int i = 0;
+    for (; i + 4 <= columns - 3; i += 4) *(quad *)(out + i) = PAIRS(FOUR, far0, near0, far1, near1, i, 0, 1, 2, 3);
+    for (; i < columns - 3; ++i) out[i] = PAIRS(ONE, far0, near0, far1, near1, i, 0, 1, 2, 3);
+}
+
+/* v = g(inside (K seen)^2) K u for one direction, from frames of u and of what steers. `s2`: W + 3. */
+void EXPORT(directional_flux)(PLANE v, const float *frame, const float *seen, PLANE s2, int H, int W, VIEW weights,
+                              float inside, int law, int kind, float contrast) {
+    const int cells = W + 3;
+    for (int j = 0; j < H + 3; ++j) {
+        float *restrict row = v + j * cells;
+        derivative(row, frame, j, W + 6, weights);
+        if (seen == frame) {
+            for (int i = 0; i < cells; ++i) s2[i] = inside * (row[i] * row[i]);
+        } else {
+            derivative(s2, seen, j, W + 6, weights);
+            for (int i = 0; i < cells; ++i) s2[i] = inside * (s2[i] * s2[i]);
         }
+        diffusion_tensor(s2, 0, 0, cells, law, kind, contrast);
+        for (int i = 0; i < cells; ++i) row[i] *= s2[i];
     }
 }
 
-/* out += the transpose of the above, cropped to the image. */
-void EXPORT(directional_adjoint)(PLANE out, VIEW v, int H, int W, VIEW weights) {
+/* out += the transpose of the derivative, cropped to the image: the same sum, read backwards. */
+void EXPORT(directional_adjoint)(PLANE out, VIEW v, int H, int W, VIEW w) {
     const int cells = W + 3;
     for (int y = 0; y < H; ++y) {
+        const float *far0 = v + y * cells, *far1 = far0 + cells, *near1 = far1 + cells, *near0 = near1 + cells;
         float *restrict image = out + y * W;
-        for (int pair = 0; pair < PAIRS; ++pair) {
-            const int row = pair / COLUMNS, column = pair % COLUMNS;
-            const float *far = v + (y + row) * cells + column;
-            const float *near = v + (y + 3 - row) * cells + 3 - column;
-            const float w = weights[pair];
-            for (int x = 0; x < W; ++x) image[x] += w * (far[x] - near[x]);
-        }
-    }
-}
-
-/* frame = image mirrored by three pixels, for any size. */
-void EXPORT(extend_wide)(PLANE frame, VIEW u, int H, int W) {
-    for (int y = -3; y < H + 3; ++y) {
-        const float *row = u + mirror(y, H) * W;
-        float *out = frame + (y + 3) * (W + 6) + 3;
-        for (int x = 0; x < W; ++x) out[x] = row[x];
-        for (int x = 1; x <= 3; ++x) {
-            out[-x] = row[mirror(-x, W)];
-            out[W - 1 + x] = row[mirror(W - 1 + x, W)];
-        }
+        int x = 0;
+        for (; x + 4 <= W; x += 4) *(quad *)(image + x) += PAIRS(FOUR, far0, near0, far1, near1, x, 3, 2, 1, 0);
+        for (; x < W; ++x) image[x] += PAIRS(ONE, far0, near0, far1, near1, x, 3, 2, 1, 0);
     }
 }

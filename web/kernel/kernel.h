@@ -11,6 +11,9 @@
 #define PLANE float *restrict
 #define VIEW const float *restrict
 
+/* Four pixels side by side, at any address. */
+typedef float quad __attribute__((vector_size(16), aligned(4)));
+
 /* Index of the mirrored pixel, for any distance outside: ... 1 0 | 0 1 ... n-1 | n-1 n-2 ... */
 static inline int mirror(int i, int n) {
     if (i >= 0 && i < n) return i;

@@ -39,6 +39,36 @@ LOOP anisotropic(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contras
     }
 }
 
+/* D with the eigenvalue `last` along and `last + rise` across, where `gap` parts the eigenvalues of J. */
+#define BETWEEN(last, rise, gap)                                                                        \
+    const float secant = (gap) > 1e-38f ? (rise) / (gap) : 0.0f, centre = (last) + 0.5f * (rise);        \
+    J11[i] = centre + secant * h;                                                                        \
+    J12[i] = secant * J12[i];                                                                            \
+    J22[i] = centre - secant * h;
+
+/* g(mu_1) across edges and g(0) along them; nearly equal eigenvalues have no direction, and both get the mean. */
+LOOP edge_enhancing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
+    const float flat = diffusivity(kind, 0.0f, contrast, scale);
+    for (int i = 0; i < n; ++i) {
+        const float m = 0.5f * (J11[i] + J22[i]), h = 0.5f * (J11[i] - J22[i]);
+        const float d = __builtin_sqrtf(h * h + J12[i] * J12[i]), mu = m + d, least = 1e-3f * mu;
+        const float rise = diffusivity(kind, mu, contrast, scale) - flat, gap = 2.0f * d > least ? 2.0f * d : least;
+        BETWEEN(flat, rise, gap)
+    }
+}
+
+/* a across lines and a + (1 - a) exp(-contrast^4 / (mu_1 - mu_2)^2) along them, a = 0.001. */
+LOOP coherence_enhancing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
+    (void)kind, (void)scale;
+    const float across = 0.001f, squared = contrast * contrast;
+    for (int i = 0; i < n; ++i) {
+        const float h = 0.5f * (J11[i] - J22[i]), coherence = 2.0f * __builtin_sqrtf(h * h + J12[i] * J12[i]);
+        const float ratio = coherence < squared * (1.0f / 30.0f) ? 30.0f : squared / coherence;
+        const float along = ratio < 30.0f ? (1.0f - across) * exponential_of(-(ratio * ratio)) : 0.0f;
+        BETWEEN(across + along, -along, coherence)
+    }
+}
+
 /* s2 becomes g(s2), for models without a tensor. */
 LOOP scalar(int kind, PLANE s2, PLANE unused, PLANE none, int n, float contrast, float scale) {
     (void)unused, (void)none;
@@ -46,15 +76,21 @@ LOOP scalar(int kind, PLANE s2, PLANE unused, PLANE none, int n, float contrast,
 }
 
 /* Every law once, by its name in Python. A new one is a new line and the loop above. */
-#define LAWS(ENTRY) ENTRY(isotropic) ENTRY(uncoupled) ENTRY(anisotropic) ENTRY(scalar)
+#define LAWS(ENTRY)                                                                                      \
+    ENTRY(isotropic, "isotropic")                                                                         \
+    ENTRY(uncoupled, "uncoupled")                                                                         \
+    ENTRY(anisotropic, "anisotropic")                                                                     \
+    ENTRY(edge_enhancing, "edge-enhancing")                                                               \
+    ENTRY(coherence_enhancing, "coherence-enhancing")                                                     \
+    ENTRY(scalar, "scalar")
 
-#define NUMBER(name) LAW_##name,
+#define NUMBER(name, word) LAW_##name,
 enum { LAWS(NUMBER) LAWS_COUNT };
 
 /* The diffusivity is a constant in each call of this, so that each of them gets a loop of its own. */
 LOOP by_law(int law, int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
     switch (law) {
-#define BRANCH(name) case LAW_##name: name(kind, J11, J12, J22, n, contrast, scale); break;
+#define BRANCH(name, word) case LAW_##name: name(kind, J11, J12, J22, n, contrast, scale); break;
         LAWS(BRANCH)
 #undef BRANCH
     }
@@ -78,7 +114,7 @@ const char *EXPORT(diffusivity_name)(int kind) {
 }
 
 const char *EXPORT(law_name)(int law) {
-#define WORD(name) #name,
+#define WORD(name, word) word,
     static const char *const words[] = { LAWS(WORD) };
 #undef WORD
     return law < LAWS_COUNT ? words[law] : 0;

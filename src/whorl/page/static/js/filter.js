@@ -31,7 +31,7 @@ export function diffuse(kernel, planes, height, width, plan) {
   planes.forEach((plane, c) => space.view(image + 4 * c * height * width, height * width).set(plane));
   const kind = kernel.kinds[plan.diffusivity];
   if (kind === undefined) throw new Error(`The kernel has no diffusivity “${plan.diffusivity}”.`);
-  const model = plan.scales.length > 1 ? multiscale : STEPS[plan.operator];
+  const model = plan.scales.length > 1 || plan.rho > 0 ? withPlanes : STEPS[plan.operator];
   const result = model(kernel, space, image, planes.length, { ...plan, kind });
   return planes.map((_, c) => space.view(result + 4 * c * height * width, height * width).slice());
 }
@@ -57,11 +57,22 @@ export function workspace(kernel, H, W) {
     const taps = write(weights), column = plane(2 * W + 2 * radius);
     return (from, to, factor = 0) => kernel.smooth(to, from, column, H, W, taps, radius, factor);
   };
+  // `smooth(plane, sign)` in place, for a field on the cells; the mixed entry of a tensor is odd.
+  const cellSmoothing = (sigma) => {
+    if (sigma === 0) return null;
+    const weights = gaussian(sigma), radius = weights.length - 1, high = H + 1, wide = W + 1;
+    if (radius > kernel.largest_radius()) throw new Error(`A smoothing of ${sigma} pixels is too wide for this page.`);
+    const taps = write(weights), frame = plane((high + 2 * radius) * (wide + 2 * radius)), column = plane(wide + 2 * radius);
+    return (field, sign) => {
+      kernel.extend_cells(frame, field, high, wide, radius, sign);
+      kernel.smooth_cells(field, frame, column, high, wide, taps, radius);
+    };
+  };
   return {
-    H, W, plane, view, write, smoothing,
+    H, W, plane, view, write, smoothing, cellSmoothing,
     images: (count) => plane(count * H * W), // one behind the other
     image: () => plane(H * W),
-    frame: () => plane((H + 2) * (W + 2)),
+    frame: (width) => plane((H + 2 * width) * (W + 2 * width)),
   };
 }
 
@@ -80,99 +91,78 @@ function cells(kernel, space, image, count, { kind, ...plan }) {
   return u;
 }
 
-// The same on many scales, which share one tensor: every scale is smoothed, and its flux is smoothed again.
-function multiscale(kernel, space, image, count, { kind, ...plan }) {
-  const { H, W } = space, n = (H + 1) * (W + 1), law = kernel.laws[plan.coupling];
+// Models whose tensor needs whole planes: many scales that share it, or a structure tensor that is smoothed (rho). Every
+// scale is smoothed before, and its flux is smoothed again.
+function withPlanes(kernel, space, image, count, { kind, ...plan }) {
+  const { H, W } = space, n = (H + 1) * (W + 1), law = kernel.laws[plan.coupling], scales = plan.scales.length;
   const J = [space.plane(n), space.plane(n), space.plane(n)], rows = space.plane(6 * (W + 1)), flux = space.image();
-  const smoothings = plan.scales.map(({ sigma }) => space.smoothing(sigma));
-  const fine = space.images(count * plan.scales.length), sum = space.image();
+  const smoothings = plan.scales.map(({ sigma }) => space.smoothing(sigma)), rho = space.cellSmoothing(plan.rho);
+  const presmooth = space.smoothing(plan.structureSigma), blurred = presmooth && space.images(count);
+  const fine = scales > 1 ? space.images(count * scales) : image, sum = space.image();
   const weights = space.write(Array.from({ length: count }, () => plan.scales.map(({ weight }) => weight)).flat());
-  const at = (c, l) => fine + 4 * (c * plan.scales.length + l) * H * W;
+  const at = (start, k) => start + 4 * k * H * W;
   for (let step = 0; step < plan.steps; ++step) {
-    for (let c = 0; c < count; ++c) smoothings.forEach((smooth, l) => smooth(image + 4 * c * H * W, at(c, l)));
-    kernel.structure(...J, fine, weights, count * plan.scales.length, rows, H, W, plan.alpha);
+    for (let c = 0; c < count; ++c) {
+      presmooth?.(at(image, c), at(blurred, c));
+      smoothings.forEach((smooth, l) => smooth?.(at(image, c), at(fine, c * scales + l)));
+    }
+    kernel.structure(...J, blurred ?? fine, weights, count * scales, rows, H, W, presmooth ? 0.5 : plan.alpha);
+    J.forEach((plane, k) => rho?.(plane, k === 1 ? -1 : 1));
     kernel.diffusion_tensor(...J, n, law, kind, plan.contrast);
     for (let c = 0; c < count; ++c) {
       kernel.fill(sum, H * W, 0);
       smoothings.forEach((smooth, l) => {
-        kernel.minus_divergence(flux, at(c, l), ...J, rows, H, W, plan.alpha, plan.gamma);
-        smooth(flux, sum, plan.scales[l].weight);
+        kernel.minus_divergence(flux, at(fine, c * scales + l), ...J, rows, H, W, plan.alpha, plan.gamma);
+        if (smooth) smooth(flux, sum, plan.scales[l].weight);
+        else kernel.add(sum, flux, H * W, plan.scales[l].weight);
       });
-      kernel.add(image + 4 * c * H * W, sum, H * W, -plan.tau);
+      kernel.add(at(image, c), sum, H * W, -plan.tau);
     }
   }
   return image;
 }
 
-// g(s2) in place.
-const activate = (kernel, s2, n, { kind, contrast }) => kernel.diffusion_tensor(s2, 0, 0, n, kernel.laws.scalar, kind, contrast);
-
 // You and Kaveh: the Laplacian in place of the gradient, one channel at a time.
-function laplacian(kernel, space, u, _, plan) {
-  const { H, W } = space, n = H * W;
-  const frame = space.frame(), s2 = space.image(), out = space.image(), response = space.image();
+function laplacian(kernel, space, u, _, { kind, ...plan }) {
+  const { H, W } = space, frame = space.frame(1), flux = space.frame(1), row = space.plane(W);
   for (let step = 0; step < plan.steps; ++step) {
-    kernel.extend(frame, u, H, W);
-    kernel.laplacian(response, frame, H, W, plan.alpha);
-    kernel.fill(s2, n, 0);
-    kernel.add_square(s2, response, n, 1);
-    activate(kernel, s2, n, plan);
-    kernel.multiply(response, s2, n);
-    kernel.extend(frame, response, H, W);
-    kernel.laplacian(out, frame, H, W, plan.alpha);
-    kernel.add(u, out, n, -plan.tau);
+    kernel.extend(frame, u, H, W, 1);
+    kernel.laplacian_flux(flux, frame, row, H, W, plan.alpha, kernel.laws.scalar, kind, plan.contrast);
+    kernel.mirror_border(flux, H, W, 1, 1);
+    kernel.laplacian_step(u, flux, H, W, plan.alpha, plan.tau);
   }
   return u;
 }
 
-// Lysaker, Lundervold and Tai: the Hessian in place of the gradient, one channel at a time.
-function hessian(kernel, space, u, _, plan) {
-  const { H, W } = space, n = H * W;
-  // The mixed entry reaches two pixels far, hence the broad frame.
-  const broad = space.plane((H + 4) * (W + 4)), frames = [space.frame(), broad, space.frame()];
-  const s2 = space.image(), out = space.image(), responses = [space.image(), space.image(), space.image()];
+// Lysaker, Lundervold and Tai: the Hessian in place of the gradient, one channel at a time. The mixed entry reaches two
+// pixels far.
+function hessian(kernel, space, u, _, { kind, ...plan }) {
+  const { H, W } = space, frame = space.frame(2), row = space.plane(W), alone = plan.coupling === "uncoupled" ? 1 : 0;
+  const [xx, xy, yy] = [space.frame(1), space.frame(2), space.frame(1)];
   for (let step = 0; step < plan.steps; ++step) {
-    kernel.extend_two(broad, u, H, W, 1);
-    kernel.hessian(...responses, broad, H, W);
-    kernel.fill(s2, n, 0);
-    [1, 2, 1].forEach((weight, k) => kernel.add_square(s2, responses[k], n, weight));
-    if (plan.coupling === "isotropic") activate(kernel, s2, n, plan);
-    responses.forEach((plane, k) => {
-      if (plan.coupling === "uncoupled") { // each entry for itself
-        kernel.fill(s2, n, 0);
-        kernel.add_square(s2, plane, n, 1);
-        activate(kernel, s2, n, plan);
-      }
-      kernel.multiply(plane, s2, n);
-      if (k === 1) kernel.extend_two(broad, plane, H, W, -1);
-      else kernel.extend(frames[k], plane, H, W);
-    });
-    kernel.hessian_adjoint(out, ...frames, H, W);
-    kernel.add(u, out, n, -plan.tau);
+    kernel.extend(frame, u, H, W, 2);
+    kernel.hessian_flux(xx, xy, yy, frame, row, H, W, alone, kernel.laws.scalar, kind, plan.contrast);
+    kernel.mirror_border(xx, H, W, 1, 1);
+    kernel.mirror_border(xy, H, W, 2, -1);
+    kernel.mirror_border(yy, H, W, 1, 1);
+    kernel.hessian_step(u, xx, xy, yy, row, H, W, plan.tau);
   }
   return u;
 }
 
 // Weickert's integration model: one derivative and one diffusivity per direction.
-function directional(kernel, space, u, _, plan) {
-  const { H, W } = space, n = (H + 3) * (W + 3);
-  const wide = space.plane((H + 6) * (W + 6)), v = space.plane(n), s2 = space.plane(n);
-  const structure = space.plane((H + 6) * (W + 6)), sum = space.image(), blurred = space.image();
-  const presmooth = space.smoothing(plan.structureSigma);
+function directional(kernel, space, u, _, { kind, ...plan }) {
+  const { H, W } = space, frame = space.frame(3), v = space.plane((H + 3) * (W + 3)), row = space.plane(W + 3), sum = space.image();
+  const presmooth = space.smoothing(plan.structureSigma), blurred = space.image(), seen = presmooth ? space.frame(3) : frame;
   const stencils = plan.directions.map((weights) => space.write(weights));
   const inside = plan.directions.length / 2; // the quadrature weight 2 / m sits in the responses; inside g it must not count
   for (let step = 0; step < plan.steps; ++step) {
-    kernel.extend_wide(wide, u, H, W);
+    kernel.extend(frame, u, H, W, 3);
     presmooth?.(u, blurred);
-    kernel.extend_wide(structure, presmooth ? blurred : u, H, W);
+    if (presmooth) kernel.extend(seen, blurred, H, W, 3);
     kernel.fill(sum, H * W, 0);
     for (const weights of stencils) {
-      kernel.directional(v, structure, H + 6, W + 6, weights);
-      kernel.fill(s2, n, 0);
-      kernel.add_square(s2, v, n, inside);
-      activate(kernel, s2, n, plan);
-      kernel.directional(v, wide, H + 6, W + 6, weights);
-      kernel.multiply(v, s2, n);
+      kernel.directional_flux(v, frame, seen, row, H, W, weights, inside, kernel.laws.scalar, kind, plan.contrast);
       kernel.directional_adjoint(sum, v, H, W, weights);
     }
     kernel.add(u, sum, H * W, -plan.tau);
