@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 import time
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,8 @@ TESTS = {
     "models": ["tests/models", "tests/schemes", "tests/test_public_names.py", "tests/test_images.py"],
 }
 """The tests that must notice a fault in a folder, besides the examples in its docstrings."""
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+"""Changes that leave every result as it was, each with the reason; they are not tried."""
 GOAL = 0.95
 MEMORY = 8 * 2**30
 
@@ -77,15 +80,22 @@ class Trial:
 
 def trials(folders: Sequence[str], sample: int, seed: int) -> list[Trial]:
     """All faults of the folders, or a sample of so many from each."""
-    chosen = []
+    chosen, known = [], set(equivalent())
     for folder in folders:
         found = [
             Trial(folder, path, mutant)
             for path in sorted((SOURCE / folder).rglob("*.py"))
             for mutant in mutants(path.read_text(encoding="utf-8"))
+            if (path.relative_to(SOURCE).as_posix(), mutant.function, mutant.before, mutant.after) not in known
         ]
         chosen += random.Random(seed).sample(found, sample) if 0 < sample < len(found) else found
     return chosen
+
+
+def equivalent() -> list[tuple[str, str, str, str]]:
+    """File, function, and both sides of each change in the list of those without effect."""
+    entries = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["change"]
+    return [(entry["file"], entry["function"], entry["before"], entry["after"]) for entry in entries]
 
 
 def run_tests(folder: str, fault: tuple[str, Path, str] | None) -> int:

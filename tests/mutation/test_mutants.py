@@ -1,6 +1,7 @@
 """The faults are what they say, and the runner tells a noticed one from one that passes."""
 
 import ast
+import tomllib
 
 import pytest
 
@@ -85,3 +86,14 @@ def test_a_fault_is_noticed_and_a_change_of_nothing_is_not(tmp_path):
     verdict = mutate.judge([trial, nothing], 1, {"schemes": 600.0}, lambda text: None)["schemes"]
     assert verdict.killed == 1
     assert len(verdict.survived) == 1
+
+
+def test_the_list_of_changes_without_effect_is_up_to_date():
+    """Each is a change that would be tried, and says why it is not."""
+    for file, function, before, after in mutate.equivalent():
+        source = (mutate.SOURCE / file).read_text(encoding="utf-8")
+        assert any((m.function, m.before, m.after) == (function, before, after) for m in mutants(source)), (
+            file,
+            before,
+        )
+    assert all(entry["why"].endswith(".") for entry in tomllib.loads(mutate.EQUIVALENT.read_text())["change"])

@@ -103,11 +103,14 @@ def test_equal_steps_are_as_few_as_they_can_be():
     assert len(equal_steps(1e6, 1.0)) == 1_000_000
     with pytest.raises(ValueError, match="1,000,000"):
         equal_steps(1e6 * (1 + 1e-9), 1.0)
+    with pytest.raises(ValueError, match="1,000,000"):
+        equal_steps(1.0, 0.9e-6)
+    assert len(equal_steps(1.0, 1.1e-6)) == 909_091
 
 
 def test_steps_above_the_limit_are_refused():
     check_step(0.25, 0.25, "test")
-    check_step(0.25 * (1 + 1e-13), 0.25, "test")
+    check_step(0.25 * (1 + 1e-12), 0.25, "test")
     with pytest.raises(StabilityError, match="0.25"):
         check_step(0.25 * (1 + 1e-9), 0.25, "test")
     check_step(1.0, 0.25, "test", insist=True)
