@@ -33,11 +33,11 @@ results = {
 # Isotropic diffusion stops at the flanks of the ridges and leaves the noise there; anisotropic diffusion runs along
 # them.
 
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.4))
-for axis, (name, picture) in zip(axes, results.items(), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(7.6, 8))
+for axis, (name, picture) in zip(axes.flat, results.items(), strict=True):
     psnr = float(whorl.metrics.psnr(picture, clean, value_range=255))
     axis.imshow(picture[0, 0, 20:150, 20:150].numpy(), cmap="gray", vmin=0, vmax=255)
-    axis.set_title(f"{name}\n{psnr:.1f} dB")
+    axis.set_title(f"{name}, {psnr:.1f} dB", fontsize=15)
     axis.axis("off")
 figure.tight_layout()
 plt.show()

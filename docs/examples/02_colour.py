@@ -40,10 +40,10 @@ pictures = {
     "coupled, isotropic\n(gerig)": gerig,
     "coupled, anisotropic\n(weickert-brox)": weickert_brox,
 }
-figure, axes = plt.subplots(2, 4, figsize=(12, 6.6))
+figure, axes = plt.subplots(2, 4, figsize=(9, 5.6))
 for column, (name, picture) in zip(axes.T, pictures.items(), strict=True):
     column[0].imshow(picture)
-    column[0].set_title(name)
+    column[0].set_title(name, fontsize=11)
     column[1].imshow(colour(picture))
     for axis in column:
         axis.axis("off")

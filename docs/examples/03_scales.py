@@ -30,7 +30,9 @@ print(tuple(responses.shape), "= batch, channels, scales, operator channels, cel
 
 squared = responses.square().sum(3)[0, 0]
 together = (K.scale_weights(responses)[0, 0, :, 0] * squared).sum(0)
-figure, axes = plt.subplots(1, 5, figsize=(12, 2.8))
+figure, axes = plt.subplots(2, 3, figsize=(9, 6.4))
+axes = axes.flatten()
+axes[5].remove()
 axes[0].imshow(noisy[0, 0].numpy(), cmap="gray")
 axes[0].set_title("noisy")
 for axis, scale in zip(axes[1:4], (0, 4, 6), strict=True):
@@ -38,7 +40,7 @@ for axis, scale in zip(axes[1:4], (0, 4, 6), strict=True):
     axis.set_title(f"$|K_\\ell u|$, σ = {K.sampling.sigma[scale]:.2g}")
 axes[4].imshow(together.sqrt().numpy(), cmap="magma")
 axes[4].set_title("all scales")
-for axis in axes:
+for axis in axes[:5]:
     axis.axis("off")
 figure.tight_layout()
 
@@ -55,8 +57,8 @@ results = {
     "eight scales": whorl.models.build("multiscale-anisotropic", contrast=40.0, beta=beta)(noisy, time=5.0),
     "clean": clean,
 }
-figure, axes = plt.subplots(1, 4, figsize=(12, 3.4))
-for axis, (name, picture) in zip(axes, results.items(), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(7.6, 8))
+for axis, (name, picture) in zip(axes.flat, results.items(), strict=True):
     psnr = float(whorl.metrics.psnr(picture, clean, value_range=255))
     axis.imshow(picture[0, 0].numpy(), cmap="gray", vmin=0, vmax=255)
     axis.set_title(name if psnr == float("inf") else f"{name}, {psnr:.1f} dB")

@@ -32,17 +32,17 @@ results = {
     "lysaker": whorl.models.build("lysaker", contrast=2.5, diffusivity="rational")(noisy, time=12.0),
 }
 
-figure, axes = plt.subplots(2, 3, figsize=(12, 6), height_ratios=(1.5, 1))
+figure, axes = plt.subplots(2, 3, figsize=(9, 6), height_ratios=(1.5, 1))
 row = slice(18, 64)
 for (upper, lower), (name, result) in zip(axes.T, results.items(), strict=True):
     upper.plot(axis_x[row].numpy(), noisy[0, 0, 64, row].numpy(), color="0.75", label="noisy")
     upper.plot(axis_x[row], clean[0, 0, 64, row], color="0.2", lw=1, ls="--", label="clean")
     upper.plot(axis_x[row], result[0, 0, 64, row], color="C3" if name == "perona-malik" else "C0", lw=2, label=name)
     upper.set_title(name)
-    upper.legend(frameon=False)
+    upper.legend(frameon=False, fontsize=8)
     slope = result.diff(dim=-1)[0, 0, 30:98, 10:118]
     lower.imshow(slope.numpy(), cmap="RdBu_r", vmin=-6.4, vmax=6.4)
-    lower.set_title("slope in x: stairs are stripes", fontsize=10)
+    lower.set_title("slope in x: stairs are stripes", fontsize=9)
     lower.axis("off")
 figure.tight_layout()
 plt.show()

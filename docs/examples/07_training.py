@@ -61,13 +61,14 @@ for _ in range(30):
 
 with torch.no_grad():
     denoised = network(noisy_test)
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.5))
-axes[0].semilogy(losses)
-axes[0].set(xlabel="step", ylabel="mean squared error", title="training at 30°")
-for axis, (name, picture) in zip(axes[1:], (("noisy", noisy_test), ("denoised", denoised)), strict=True):
+figure, axes = plt.subplot_mosaic([["noisy", "denoised"], ["loss", "loss"]], figsize=(7.6, 7), height_ratios=(2, 1))
+axes["loss"].semilogy(losses)
+axes["loss"].set(xlabel="step", ylabel="mean squared error", title="training at 30°")
+for name, picture in (("noisy", noisy_test), ("denoised", denoised)):
+    axis = axes[name]
     psnr = float(whorl.metrics.psnr(picture, clean_test, value_range=255))
     axis.imshow(picture[0, 0].numpy(), cmap="gray", vmin=0, vmax=255)
-    axis.set_title(f"{name} at 45°, {psnr:.1f} dB")
+    axis.set_title(f"{name} at 45°, {psnr:.1f} dB", fontsize=14)
     axis.axis("off")
 figure.tight_layout()
 plt.show()

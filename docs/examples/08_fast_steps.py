@@ -47,7 +47,8 @@ with torch.no_grad():
         "FSI": [run("fsi", cycles) for cycles in (1, 2, 4, 8)],
     }
 
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.5), width_ratios=(1.5, 1, 1, 1))
+figure, axes = plt.subplots(2, 2, figsize=(8.4, 8))
+axes = axes.flatten()
 for (name, results), mark in zip(runs.items(), "Dos", strict=True):
     errors = [float((u - reference).square().mean().sqrt()) for u, _ in results]
     axes[0].loglog([count for _, count in results], errors, f"{mark}-", label=name)

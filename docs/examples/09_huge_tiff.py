@@ -44,7 +44,7 @@ steps = whorl.large.stages(model, time=4.0)
 print("equal to the last bit:", np.array_equal(whole, smooth), "| halo:", whorl.large.halo(steps), "pixels")
 assert np.array_equal(whole, smooth)
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 4))
+figure, axes = plt.subplots(2, 1, figsize=(7, 9.4))
 for axis, (name, shown) in zip(axes, (("scan", picture), ("filtered in windows", smooth)), strict=True):
     axis.imshow(shown[130:380, 320:720], cmap="gray", vmin=0, vmax=65535, extent=(320, 720, 380, 130))
     axis.set_title(f"{name} (part)")

@@ -15,7 +15,7 @@ from whorl.data.synthetic import Waves, render
 
 s = torch.linspace(0, 4, 400, dtype=torch.float64)
 names = ["homogeneous", "charbonnier", "rational", "exponential", "weickert"]
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.6))
+figure, axes = plt.subplots(3, 1, figsize=(7, 10))
 for name in names:
     g = whorl.diffusivities.by_name(name, contrast=1.0)
     axes[0].plot(s, g(s**2), label=name)
@@ -32,8 +32,12 @@ figure.tight_layout()
 # The same picture, contrast and time; only the diffusivity differs.
 
 noisy = render(Plate(), 190) + render(Waves(deviation=12.0, seed=5), 190)
-figure, axes = plt.subplots(1, 5, figsize=(13, 3))
-for axis, name in zip(axes, names, strict=True):
+# sphinx_gallery_thumbnail_number = 2
+figure, axes = plt.subplots(2, 3, figsize=(9, 6.6))
+axes[1, 2].imshow(noisy[0, 0].numpy(), cmap="gray", vmin=0, vmax=255)
+axes[1, 2].set_title("noisy")
+axes[1, 2].axis("off")
+for axis, name in zip(axes.flat, names, strict=False):
     result = whorl.models.build("weickert-brox", contrast=15.0, diffusivity=name)(noisy, time=5.0)
     axis.imshow(result[0, 0].numpy(), cmap="gray", vmin=0, vmax=255)
     axis.set_title(name)

@@ -28,7 +28,8 @@ for name, flow in (("flow", model), ("with data term", variational)):
         quality[name].append(float(whorl.metrics.psnr(u, clean, value_range=255)))
     assert all(after <= before for before, after in zip(energies[name], energies[name][1:], strict=False))
 
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.3))
+figure, axes = plt.subplots(2, 2, figsize=(8.4, 7.6))
+axes = axes.flatten()
 for name in energies:
     axes[0].plot(energies[name], label=name)
     axes[1].plot(quality[name], label=name)

@@ -1,6 +1,7 @@
 """The gallery's scripts: well formed, self-contained, and two of them run."""
 
 import ast
+import re
 import runpy
 from pathlib import Path
 
@@ -55,3 +56,13 @@ def test_script_runs_and_draws(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     figures = pyplot.get_fignums()
     pyplot.close("all")
     assert figures
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_figures_can_be_read_as_thumbnails(script: Path) -> None:
+    """Wide strips of panels shrink to nothing: no figure is wider than 1.8 times its height, or than the page."""
+    found = re.findall(r"figsize=\(([\d.]+), ([\d.]+)\)", script.read_text(encoding="utf-8"))
+    assert found
+    for width, height in found:
+        assert float(width) <= 1.8 * float(height)
+        assert float(width) <= 9.5
