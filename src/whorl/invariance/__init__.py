@@ -1,7 +1,7 @@
 """Evidence that a filter commutes with rotations, taken without resampling a single pixel.
 
-Every function here takes a *filter*, any callable from an image ``(n, c, y, x)`` to an image of the same shape, and
-returns numbers. None of them judges: :func:`whorl.testing.assert_rotation_invariant` does that.
+Every function here takes a *filter*, any callable from an image ``(n, c, y, x)`` to an image of the same shape, or from
+a volume to a volume, and returns numbers. None of them judges: :func:`whorl.testing.assert_rotation_invariant` does.
 """
 
 from whorl.invariance.angles import AngleError, angle_error
@@ -9,23 +9,38 @@ from whorl.invariance.coincidence import PYTHAGOREAN, TurnError, coincident_poin
 from whorl.invariance.filters import FINGERPRINT, Filter
 from whorl.invariance.measure import RotationError, rotation_error
 from whorl.invariance.radius import RadiusError, equal_radius_error, lattice_circle
-from whorl.invariance.symmetries import SYMMETRIES, SymmetryError, symmetry_error
+from whorl.invariance.space import (
+    SOLID_TURNS,
+    SphereError,
+    coincident_voxels,
+    equal_sphere_error,
+    lattice_sphere,
+    solid_turn_error,
+)
+from whorl.invariance.symmetries import CUBE_SYMMETRIES, SYMMETRIES, SymmetryError, symmetry_error
 
 __all__ = [
+    "CUBE_SYMMETRIES",
     "FINGERPRINT",
     "PYTHAGOREAN",
+    "SOLID_TURNS",
     "SYMMETRIES",
     "AngleError",
     "Filter",
     "RadiusError",
     "RotationError",
+    "SphereError",
     "SymmetryError",
     "TurnError",
     "angle_error",
     "coincident_points",
+    "coincident_voxels",
     "equal_radius_error",
+    "equal_sphere_error",
     "lattice_circle",
+    "lattice_sphere",
     "rotation_error",
+    "solid_turn_error",
     "symmetry_error",
     "turn_error",
 ]

@@ -1,7 +1,8 @@
-"""The eight symmetries of the pixel lattice: four quarter turns and four mirror images, which need no interpolation."""
+"""The symmetries of the lattice, which need no interpolation: eight of pixels, 48 of voxels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import permutations, product
 from math import floor, log2
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from whorl.invariance.filters import Filter, filtered, ratio
 
-__all__ = ["SYMMETRIES", "SymmetryError", "symmetry_error"]
+__all__ = ["CUBE_SYMMETRIES", "SYMMETRIES", "SymmetryError", "symmetry_error"]
 
 SYMMETRIES: dict[str, Callable[[Tensor], Tensor]] = {
     "unmoved": lambda u: u,
@@ -24,6 +25,21 @@ SYMMETRIES: dict[str, Callable[[Tensor], Tensor]] = {
 """All eight. ``unmoved`` filters the same picture twice: it is zero for a filter that is deterministic."""
 
 
+def _cube(order: tuple[int, ...], flips: tuple[bool, ...]) -> Callable[[Tensor], Tensor]:
+    axes = [axis for axis, flip in zip((2, 3, 4), flips, strict=True) if flip]
+    return lambda u: u.permute(0, 1, *order).flip(axes)
+
+
+CUBE_SYMMETRIES: dict[str, Callable[[Tensor], Tensor]] = {
+    "".join(f"{'-' if flip else '+'}{'zyx'[axis - 2]}" for axis, flip in zip(order, flips, strict=True)): _cube(
+        order, flips
+    )
+    for order in permutations((2, 3, 4))
+    for flips in product((False, True), repeat=3)
+}
+"""All 48 of a volume ``(n, c, z, y, x)``: 24 turns and 24 mirror images. ``+z+y+x`` is the volume unmoved."""
+
+
 @dataclass(frozen=True)
 class SymmetryError:
     r"""Largest :math:`|F(Su) - S F(u)|` over the pixels, for each symmetry :math:`S`.
@@ -31,7 +47,7 @@ class SymmetryError:
     Attributes
     ----------
     differences : dict
-        The largest difference in grey values for each name in :data:`SYMMETRIES`.
+        The largest difference in grey values for each name in :data:`SYMMETRIES` or :data:`CUBE_SYMMETRIES`.
     change : float
         Largest :math:`|F(u) - u|`.
     spacing : float
@@ -62,6 +78,7 @@ def symmetry_error(
     filter: Filter,
     *,
     picture: Tensor | None = None,
+    dimension: int = 2,
     channels: int = 1,
     dtype: torch.dtype = torch.float64,
     device: str | torch.device = "cpu",
@@ -71,10 +88,12 @@ def symmetry_error(
     Parameters
     ----------
     filter : Filter
-        Any callable on ``(n, c, y, x)``.
+        Any callable on ``(n, c, y, x)``, or on ``(n, c, z, y, x)``.
     picture : Tensor, optional
         What to filter; by default white noise in [0, 255] on 37 by 26 pixels: rough, and oblong so that mixing up the
-        axes cannot pass.
+        axes cannot pass. In space on 9 by 11 by 14 voxels.
+    dimension : int
+        3 for the default volume instead of the default picture.
     channels, dtype, device
         Of the default picture, and how any picture is handed to the filter.
 
@@ -90,10 +109,11 @@ def symmetry_error(
     """
     if picture is None:
         rng = torch.Generator().manual_seed(0)
-        picture = 255 * torch.rand(1, channels, 37, 26, generator=rng, dtype=torch.float64)
+        size = (37, 26) if dimension == 2 else (9, 11, 14)
+        picture = 255 * torch.rand(1, channels, *size, generator=rng, dtype=torch.float64)
     u, v = filtered(filter, picture, dtype, device)
     differences = {}
-    for name, move in SYMMETRIES.items():
+    for name, move in (SYMMETRIES if u.dim() == 4 else CUBE_SYMMETRIES).items():
         _, moved = filtered(filter, move(u), dtype, device)
         differences[name] = float((moved - move(v)).abs().max())
     largest = max(float(v.abs().max()), torch.finfo(dtype).tiny)
