@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from whorl import diffusivities
-from whorl.page.catalogue import ALPHAS, TARGET, describe, offered
+from whorl.models import names
+from whorl.page.catalogue import ALPHAS, TARGET, describe
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +36,13 @@ def test_file_says_what_the_library_says(committed: dict[str, Any]) -> None:
 
 
 def test_every_model_and_diffusivity_is_in_it(committed: dict[str, Any]) -> None:
-    assert list(committed["models"]) == offered()
+    assert list(committed["models"]) == names()
     assert list(committed["diffusivities"]) == [name for name in diffusivities.names() if name != "free-form"]
 
 
 def test_kernel_knows_the_same_names(drive: Any, committed: dict[str, Any]) -> None:
     known = drive("kernelNames", lenient=True)
     assert sorted(known["diffusivities"]) == sorted(committed["diffusivities"])
-    assert {model["coupling"] for model in committed["models"].values()} <= set(known["laws"])
+    assert {part["law"] for model in committed["models"].values() for part in (model, model["twin"])} <= set(
+        known["laws"]
+    )

@@ -10,8 +10,8 @@ import torch
 from scipy import ndimage
 
 from whorl import diffusivities
-from whorl.models import build, uncoupled_twin
-from whorl.page.catalogue import offered
+from whorl.models import build, names, uncoupled_twin
+from whorl.models.catalogue import row
 
 SHAPE = (3, 37, 50)  # colour, odd and not square, on purpose
 TIME, CONTRAST = 3.0, 20.0
@@ -25,17 +25,17 @@ SETTINGS: dict[str, dict[str, float]] = {
     "multiscale-anisotropic": {"alpha": 0.41, "gamma": 0.5},
     "uncoupled": {"alpha": 0.0},
     "eed": {"alpha": 0.41, "gamma": 0.3, "sigma": 1.3},
+    "ced": {"alpha": 0.25, "gamma": 1.0, "sigma": 0.7, "rho": 2.3},
     "weickert-integration": {"sigma": 1.5},
 }
 DIFFUSIVITIES = [name for name in diffusivities.names() if name != "free-form"]
 # You and Kaveh have one channel only, and the integration model is uncoupled as it is: both have no twin of their own.
 RUNS = [
     (name, diffusivity, twin)
-    for name in offered()
+    for name in names()
     for twin in (False, True)
-    for diffusivity in (DIFFUSIVITIES if not twin else DIFFUSIVITIES[:1])
-    if not (twin and name in ("you-kaveh", "weickert-integration"))
-    if not (name == "eed" and diffusivity == "tv")  # refused: edges are smoothed along with g(0) = 1
+    for diffusivity in (DIFFUSIVITIES if "diffusivity" in row(name).options else [None])
+    if not (twin and (name in ("you-kaveh", "weickert-integration") or diffusivity not in (DIFFUSIVITIES[0], None)))
 ]
 
 
@@ -64,7 +64,7 @@ def answers() -> dict[Any, Any]:
 
 @pytest.mark.parametrize(("name", "diffusivity", "twin"), RUNS)
 def test_every_model_agrees(
-    drive: Any, picture: np.ndarray, answers: dict[Any, Any], name: str, diffusivity: str, twin: bool
+    drive: Any, picture: np.ndarray, answers: dict[Any, Any], name: str, diffusivity: str | None, twin: bool
 ) -> None:
     if not answers:  # one visit to the page computes all of them
         runs = [{"name": n, "twin": t, "values": values(n, d)} for n, d, t in RUNS]
@@ -92,7 +92,7 @@ def test_every_model_agrees(
 
 def test_every_model_is_offered(drive: Any) -> None:
     shown = drive("offeredModels")
-    assert sorted(shown) == sorted(offered())
+    assert sorted(shown) == sorted(names())
 
 
 @pytest.mark.parametrize("angle", [35, 90])
@@ -160,5 +160,6 @@ def test_noise_contrast_and_time_are_the_library_s(drive: Any) -> None:
                 assert answer["time"] == pytest.approx(expected.time, rel=1e-3)
 
 
-def values(name: str, diffusivity: str) -> dict[str, Any]:
-    return {"contrast": CONTRAST, "time": TIME, "diffusivity": diffusivity, **SETTINGS[name]}
+def values(name: str, diffusivity: str | None) -> dict[str, Any]:
+    given = {} if diffusivity is None else {"diffusivity": diffusivity}
+    return {"contrast": CONTRAST, "time": TIME, **given, **SETTINGS[name]}

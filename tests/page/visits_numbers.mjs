@@ -75,12 +75,12 @@ export async function fillAll(page, { address, planes, mask, height, width, tole
   await page.goto(`${address}${BLANK}`);
   return page.evaluate(async ({ planes, mask, height, width, tolerance }) => {
     const { Pool } = await import(new URL("js/pool.js", location));
-    const { METHODS } = await import(new URL("js/fill.js", location));
+    const { METHODS, fillPlan } = await import(new URL("js/fill.js", location));
     const decode = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
     const encode = (plane) => btoa(Array.from(new Uint8Array(plane.buffer), (b) => String.fromCharCode(b)).join(""));
     const pool = new Pool(1), found = {};
-    for (const [name, { plan, start }] of Object.entries(METHODS)) {
-      const values = plan(start);
+    for (const [name, { start }] of Object.entries(METHODS)) {
+      const values = fillPlan(name, start);
       const { planes: out } = await pool.ask("fill", { planes: planes.map(decode), mask: decode(mask), height, width, plan: values, tolerance });
       found[name] = { planes: out.map(encode), plan: values };
     }

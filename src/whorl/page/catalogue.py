@@ -13,13 +13,15 @@ from typing import Any
 import torch
 
 from whorl import diffusivities
+from whorl.activations import AxisAligned
+from whorl.inpainting.images import MODELS as FILLING
 from whorl.models import Model, build, names, uncoupled_twin
 from whorl.models.catalogue import row
 from whorl.operators import CellGradient, DirectionalDerivatives, Hessian, Laplacian, Operator, ScaleStack
 from whorl.operators.scales import sample_scales
 from whorl.operators.smoothing import TRUNCATE
 
-__all__ = ["ALPHAS", "TARGET", "describe", "offered", "write"]
+__all__ = ["ALPHAS", "TARGET", "describe", "write"]
 
 TARGET = Path(__file__).parent / "static" / "js" / "catalogue.js"
 ALPHAS = tuple(k / 100 for k in range(51))
@@ -32,7 +34,7 @@ KINDS: dict[type[Operator], str] = {
     Hessian: "hessian",
     DirectionalDerivatives: "directional",
 }
-OFFERED = ("alpha", "gamma", "sigma")
+OFFERED = ("alpha", "gamma", "sigma", "rho")
 """The options of a model that have a slider."""
 
 
@@ -54,13 +56,9 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
             "free": 0.01,
             "rounds": 40,
         },
-        "models": {name: _model(name, tuple(alphas)) for name in offered()},
+        "models": {name: _model(name, tuple(alphas)) for name in names()},
+        "filling": {way: FILLING[way] for way in ("eed", "homogeneous")},
     }
-
-
-def offered() -> list[str]:
-    """The models whose law the kernel knows: those of a diffusivity."""
-    return [name for name in names() if "diffusivity" in row(name).options]
 
 
 def write(target: Path = TARGET) -> None:
@@ -106,16 +104,24 @@ def _model(name: str, alphas: tuple[float, ...]) -> dict[str, Any]:
         "options": settings,
         "alphas": list(own),
         "contrastPerNoise": getattr(entry, "contrast_per_noise", 1.2),
-        "reach": build(name, sigma=0.0).reach if "sigma" in settings else model.reach,
+        "reach": _plain(name, settings).reach,
         "diffusivities": [d for d in _compiled() if _takes(name, d)],
         "twin": _parts(uncoupled_twin(model), [uncoupled_twin(m).automatic_step() for m in built]),
     }
 
 
+def _plain(name: str, settings: dict[str, float]) -> Model:
+    """The model without any Gaussian: the page adds their radii to its reach."""
+    none: dict[str, Any] = {option: 0.0 for option in ("sigma", "rho") if option in settings}
+    return build(name, **none)
+
+
 def _parts(model: Model, steps: list[float]) -> dict[str, Any]:
+    law = model.activation.law
     return {
         "operator": KINDS[type(model.operator)],
-        "coupling": type(model.activation).__name__.lower(),
+        "law": law.law.name if isinstance(law, AxisAligned) else law.name,
+        "aligned": isinstance(law, AxisAligned),
         "joint": "channels" in model.activation.couple,
         "multiscale": isinstance(model.operator, ScaleStack),
         "steps": steps,
@@ -125,6 +131,8 @@ def _parts(model: Model, steps: list[float]) -> dict[str, Any]:
 def _default(model: Model, option: str) -> float:
     if option == "sigma":
         return float(model.structure.smoothing.sigma)  # type: ignore[union-attr, arg-type]
+    if option == "rho":
+        return float(model.activation.smoothing.sigma)  # type: ignore[union-attr]
     if option == "gamma":
         return model.activation.gamma
     operator = model.operator.operator if isinstance(model.operator, ScaleStack) else model.operator

@@ -12,7 +12,7 @@ import { DIFFUSIVITIES, MODELS, knownAlpha, makePair, makePlan } from "./models.
 import { makePanel } from "./panel.js";
 import { Pool, latest } from "./pool.js";
 import { Proof } from "./proof.js";
-import { facts, fillFacts, pythonLine, showFacts } from "./report.js";
+import { facts, fillFacts, fillLine, pythonLine, showFacts } from "./report.js";
 import { SCENES, VIEW } from "./scenes.js";
 import { makeStage } from "./stage.js";
 import { showOwn, showScenes } from "./thumbs.js";
@@ -32,7 +32,7 @@ const given = {}; // by model: what the visitor, or the address, chose
 const automatic = new Map(); // by model: contrast and time for the picture that is shown
 const filling = Object.fromEntries(Object.entries(METHODS).map(([name, { start }]) => [name, { ...start }]));
 let shownPicture = null; // { clean, noisy, height, width }
-for (const key of ["contrast", "time", "alpha", "gamma", "sigma"]) if (key in found) choose(key, found[key]);
+for (const key of ["contrast", "time", "alpha", "gamma", "sigma", "rho"]) if (key in found) choose(key, found[key]);
 
 // ---- what follows from the state
 
@@ -135,7 +135,9 @@ function update() {
   if (!shownPicture) return; // the first picture is still on its way and will bring everything up to date
   ++strokes;
   proof.pause();
-  get("python").textContent = pythonLine(state.model, parameters(), values().diffusivity, shownPicture.clean.length);
+  const channels = shownPicture.clean.length;
+  get("python").textContent = state.mode === "fill" ? fillLine(state.method, filling[state.method], channels)
+    : pythonLine(state.model, parameters(), values().diffusivity, channels);
   get("facts").dataset.wanted = asked();
   compute().catch(complain);
   save();

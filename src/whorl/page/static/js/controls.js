@@ -8,6 +8,7 @@ export const PARAMETERS = {
   alpha: { label: "Stencil", symbol: "α", low: 0, high: 0.5, step: 0.01, digits: 2 },
   gamma: { label: "Stencil", symbol: "γ", low: 0, high: 1, step: 0.01, digits: 2 },
   brush: { label: "Width", symbol: "", low: 1, high: 100, log: true, digits: 2 },
+  rho: { label: "Tensor smoothing", symbol: "ρ", low: 0, high: 10, step: 0.1, digits: 1 },
   sigma: { label: "Presmoothing", symbol: "σ", low: 0, high: 5, step: 0.1, digits: 1 },
 };
 

@@ -5,25 +5,23 @@ import { makePlan } from "./models.js";
 
 export const TOLERANCE = 0.05; // grey values that a cycle may still change
 
-// Edge-enhancing diffusion with Charbonnier's diffusivity continues edges; the homogeneous one only fills smoothly.
+// The library's settings for each way to fill in, and what the page says of it.
 export const METHODS = {
   eed: {
     title: "Edge-enhancing diffusion", text: "Continues edges and lines into what is missing, and joins them across it.",
-    start: { contrast: 2, sigma: 1 },
-    plan: ({ contrast, sigma }) => coupled("eed", { ...catalogue.models.eed.options, contrast, sigma, diffusivity: "charbonnier" }),
+    start: { contrast: catalogue.filling.eed.contrast },
   },
   homogeneous: {
     title: "Homogeneous diffusion", text: "As smooth as can be: right for shading, blurred where an edge went through.",
     start: {},
-    plan: () => coupled("gerig", { contrast: 1, alpha: 0.17, diffusivity: "homogeneous" }),
   },
 };
 
-// Colour channels share one tensor, and a step is as long as the model allows.
-function coupled(name, values) {
-  const plan = makePlan(name, { ...values, time: 1 });
-  const largest = catalogue.models[name].steps[catalogue.models[name].alphas.indexOf(plan.alpha)];
-  return { ...plan, joint: true, tau: largest };
+// A plan whose steps are as long as the model allows.
+export function fillPlan(method, values) {
+  const { name, ...settings } = catalogue.filling[method];
+  const plan = makePlan(name, { contrast: 1, ...catalogue.models[name].options, ...settings, ...values, time: 1 });
+  return { ...plan, tau: plan.largest };
 }
 
 // { planes, milliseconds, filled }: how many pixels were filled.
@@ -31,6 +29,8 @@ export async function fill(pool, { planes, mask, height, width }, method, values
   const filled = mask.reduce((sum, one) => sum + one, 0);
   if (filled === 0) return { planes, milliseconds: 0, filled };
   if (filled === mask.length) throw new Error("All of the picture is painted over, so there is nothing to fill it in from. Undo a stroke.");
-  const answer = await pool.ask("fill", { planes, mask, height, width, plan: METHODS[method].plan(values), tolerance: TOLERANCE });
-  return { ...answer, filled };
+  const plan = fillPlan(method, values), start = performance.now();
+  const groups = plan.joint ? [planes] : planes.map((plane) => [plane]); // channels that are not coupled are shared out
+  const answers = await Promise.all(groups.map((group) => pool.ask("fill", { planes: group, mask, height, width, plan, tolerance: TOLERANCE })));
+  return { planes: answers.flatMap((answer) => answer.planes), milliseconds: performance.now() - start, filled };
 }

@@ -11,6 +11,7 @@ const SMALLEST = 12; // pixels along the shorter side of the coarsest level
 // `planes` with the pixels of `mask` (1 where to fill) filled in; `plan` comes from models.js, `tolerance` in grey values
 // is what a cycle may still change on the finest level.
 export function fillIn(kernel, planes, mask, height, width, plan, tolerance) {
+  if (!plan.joint && planes.length > 1) return planes.flatMap((plane) => fillIn(kernel, [plane], mask, height, width, plan, tolerance));
   const margin = 2 + radius(plan.structureSigma), part = crop(planes, mask, height, width, margin);
   if (part === null) return planes.map((plane) => plane.slice());
   const filled = level(kernel, part, plan, tolerance);
@@ -98,7 +99,7 @@ function settle(kernel, planes, mask, H, W, plan, tolerance) {
   planes.forEach((plane, c) => whole.set(plane, c * H * W));
   const known = space.write(whole), unknown = space.write(Array.from({ length: count }, () => [...mask]).flat());
   const rows = space.plane((6 * count + 6) * (W + 1)), presmooth = space.smoothing(plan.structureSigma);
-  const blurred = presmooth && space.images(count), kind = kernel.kinds[plan.diffusivity], law = kernel.laws[plan.coupling];
+  const blurred = presmooth && space.images(count), kind = kernel.kinds[plan.diffusivity], law = kernel.laws[plan.law];
   const start = space.plane(n), seenAlpha = presmooth ? 0.5 : plan.alpha;
   let u = space.write(whole), before = space.plane(n), next = space.plane(n);
   for (let cycle = 0; cycle < MOST; ++cycle) {

@@ -31,7 +31,7 @@ export function diffuse(kernel, planes, height, width, plan) {
   planes.forEach((plane, c) => space.view(image + 4 * c * height * width, height * width).set(plane));
   const kind = kernel.kinds[plan.diffusivity];
   if (kind === undefined) throw new Error(`The kernel has no diffusivity “${plan.diffusivity}”.`);
-  const model = plan.scales.length > 1 || plan.rho > 0 ? withPlanes : STEPS[plan.operator];
+  const model = plan.scales.length > 1 || plan.rho > 0 || plan.aligned ? withPlanes : STEPS[plan.operator];
   const result = model(kernel, space, image, planes.length, { ...plan, kind });
   return planes.map((_, c) => space.view(result + 4 * c * height * width, height * width).slice());
 }
@@ -78,7 +78,7 @@ export function workspace(kernel, H, W) {
 
 // Models on the cell gradient, second order and one scale, with or without presmoothed structure: two images change places.
 function cells(kernel, space, image, count, { kind, ...plan }) {
-  const { H, W } = space, law = kernel.laws[plan.coupling];
+  const { H, W } = space, law = kernel.laws[plan.law];
   const rows = space.plane((6 * count + 6) * (W + 1));
   const presmooth = space.smoothing(plan.structureSigma), blurred = presmooth && space.images(count);
   const alpha = presmooth ? 0.5 : plan.alpha; // presmoothed there is no detail: the steering gradient is a vector
@@ -94,7 +94,7 @@ function cells(kernel, space, image, count, { kind, ...plan }) {
 // Models whose tensor needs whole planes: many scales that share it, or a structure tensor that is smoothed (rho). Every
 // scale is smoothed before, and its flux is smoothed again.
 function withPlanes(kernel, space, image, count, { kind, ...plan }) {
-  const { H, W } = space, n = (H + 1) * (W + 1), law = kernel.laws[plan.coupling], scales = plan.scales.length;
+  const { H, W } = space, n = (H + 1) * (W + 1), law = kernel.laws[plan.law], scales = plan.scales.length;
   const J = [space.plane(n), space.plane(n), space.plane(n)], rows = space.plane(6 * (W + 1)), flux = space.image();
   const smoothings = plan.scales.map(({ sigma }) => space.smoothing(sigma)), rho = space.cellSmoothing(plan.rho);
   const presmooth = space.smoothing(plan.structureSigma), blurred = presmooth && space.images(count);
@@ -108,6 +108,7 @@ function withPlanes(kernel, space, image, count, { kind, ...plan }) {
     }
     kernel.structure(...J, blurred ?? fine, weights, count * scales, rows, H, W, presmooth ? 0.5 : plan.alpha);
     J.forEach((plane, k) => rho?.(plane, k === 1 ? -1 : 1));
+    if (plan.aligned) kernel.fill(J[1], n, 0); // the law sees the axes alone
     kernel.diffusion_tensor(...J, n, law, kind, plan.contrast);
     for (let c = 0; c < count; ++c) {
       kernel.fill(sum, H * W, 0);
@@ -137,7 +138,7 @@ function laplacian(kernel, space, u, _, { kind, ...plan }) {
 // Lysaker, Lundervold and Tai: the Hessian in place of the gradient, one channel at a time. The mixed entry reaches two
 // pixels far.
 function hessian(kernel, space, u, _, { kind, ...plan }) {
-  const { H, W } = space, frame = space.frame(2), row = space.plane(W), alone = plan.coupling === "uncoupled" ? 1 : 0;
+  const { H, W } = space, frame = space.frame(2), row = space.plane(W), alone = plan.law === "uncoupled" ? 1 : 0;
   const [xx, xy, yy] = [space.frame(1), space.frame(2), space.frame(1)];
   for (let step = 0; step < plan.steps; ++step) {
     kernel.extend(frame, u, H, W, 2);

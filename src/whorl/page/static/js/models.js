@@ -32,12 +32,12 @@ export function makePair(name, values) {
 
 // `model` has the options and the reach, `parts` the operator, the coupling and the steps, of itself or of its twin.
 function complete(model, parts, { contrast, time, diffusivity = "exponential", alpha = 0, gamma = 0, sigma = 0, rho = 0 }) {
-  const at = model.alphas.indexOf(alpha), { operator, coupling, joint } = parts;
+  const at = model.alphas.indexOf(alpha), { operator, law, aligned, joint } = parts;
   const largest = parts.steps[at < 0 ? 0 : at] / contrast ** catalogue.diffusivities[diffusivity].maximum;
   // The fewest equal steps, none above the largest, that sum to the time.
   const steps = Math.ceil((time / largest) * (1 - 1e-12));
   return {
-    operator, coupling, joint, diffusivity, contrast, alpha, gamma, structureSigma: sigma, rho,
+    operator, law, aligned, joint, diffusivity, contrast, alpha, gamma, structureSigma: sigma, rho,
     scales: parts.multiscale ? catalogue.scales : ONE,
     directions: operator === "directional" ? catalogue.directions : [],
     largest, steps, tau: steps ? time / steps : 0, reach: model.reach + radius(sigma) + radius(rho),

@@ -5,7 +5,7 @@ import { METHODS } from "./fill.js";
 import { DIFFUSIVITIES } from "./models.js";
 import { WORDS } from "./words.js";
 
-const FILTERS = ["contrast", "time", "alpha", "gamma", "sigma"];
+const FILTERS = ["contrast", "time", "alpha", "gamma", "sigma", "rho"];
 const get = (id) => document.getElementById(id);
 
 // `on` hears of every choice: picture, noise, model, parameter, reset, mode.
@@ -48,7 +48,7 @@ export function makePanel(on) {
       else get("frame").removeAttribute("tabindex");
       get("frame").setAttribute("aria-label", filling ? "Picture to paint on: arrow keys move the brush, the space bar paints" : "");
       for (const [id, wanted] of [["brush", filling], ["mask", filling]]) get(id).hidden = !wanted;
-      for (const part of document.querySelectorAll(".proof, .code h3, .code pre, #copy")) part.hidden = filling;
+      for (const part of document.querySelectorAll(".proof")) part.hidden = filling;
     }
     get("model").value = name;
     get("model-text").textContent = (filling ? METHODS : WORDS)[name].text;
@@ -57,7 +57,7 @@ export function makePanel(on) {
       controls[key].row.hidden = !(key in values);
       if (key in values) controls[key].show(values[key]);
     }
-    diffusivity.row.hidden = filling;
+    diffusivity.row.hidden = filling || offered.length === 0;
     diffusivity.offer(offered);
     diffusivity.show(offered.includes(state.diffusivity) ? state.diffusivity : "exponential");
     get("reset-text").textContent = filling || !state.own ? "" : "Contrast and time suit this picture.";

@@ -36,12 +36,19 @@ export function showFacts(box, list) {
   }));
 }
 
+// The mask is True where the brush went.
+export function fillLine(method, { contrast }, channels) {
+  const parts = [`model="${method}"`];
+  if (contrast !== undefined) parts.push(`contrast=${contrast}`);
+  if (channels === 3) parts.push("channel_axis=-1");
+  return `whorl.inpaint(image, mask, ${parts.join(", ")})`;
+}
+
 // Parameters that are Python's defaults are left out.
-export function pythonLine(model, { contrast, time, alpha, gamma, sigma }, diffusivity, channels) {
-  const parts = [`model="${model}"`, `contrast=${contrast}`, `time=${time}`];
-  if (alpha !== MODELS[model].options.alpha) parts.push(`alpha=${alpha}`);
-  if (gamma) parts.push(`gamma=${gamma}`);
-  if (sigma !== undefined) parts.push(`sigma=${sigma}`);
+export function pythonLine(model, values, diffusivity, channels) {
+  const parts = [`model="${model}"`, `contrast=${values.contrast}`, `time=${values.time}`];
+  for (const [option, usual] of Object.entries(MODELS[model].options))
+    if (values[option] !== usual) parts.push(`${option}=${values[option]}`);
   if (diffusivity !== "exponential") parts.push(`diffusivity="${diffusivity}"`);
   if (channels === 3) parts.push("channel_axis=-1");
   return `whorl.diffuse(image, ${parts.join(", ")})`;
