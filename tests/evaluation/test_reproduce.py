@@ -171,3 +171,18 @@ def test_training_the_five_by_second_order_ends_with_the_table(tmp_path, monkeyp
     assert card["training"]["optimiser"] == "gauss-newton"
     assert list(results["models"]) == list(PAPER)
     assert sorted(path.stem for path in (tmp_path / "cards").iterdir()) == sorted(PAPER)
+
+
+def no_such_number(name: str):
+    raise AssertionError(f"{name} is no JSON")
+
+
+def test_json_holds_nothing_that_json_does_not_know(cards, tmp_path):
+    """A single image has no spread: its numbers are null, not NaN."""
+    cards[0].write(tmp_path / "card.json")
+    words = ("evaluate", str(tmp_path / "card.json"), "--images", "1", "--angles", "45", "--size", "32", "--json")
+    assert "null" in call(*words).output
+    json.loads(call(*words).output, parse_constant=no_such_number)
+    run(tmp_path / "out", cards, images=1)
+    for name in ("results.json", "details.json"):
+        json.loads((tmp_path / "out" / name).read_text(), parse_constant=no_such_number)
