@@ -15,8 +15,8 @@ from whorl import files, models, plugin
 from whorl.files.formats import SUFFIXES
 
 
-def layer(data, rgb=False):
-    return SimpleNamespace(data=data, rgb=rgb, name="cells", scale=(2.0, 2.0), translate=(0.0, 0.0))
+def layer(data, rgb=False, scale=(2.0, 2.0)):
+    return SimpleNamespace(data=data, rgb=rgb, name="cells", scale=scale, translate=(0.0, 0.0))
 
 
 def test_manifest_names_what_exists():
@@ -59,4 +59,19 @@ def test_reader_takes_pictures_and_nothing_else(tmp_path):
     assert plugin.get_reader(str(tmp_path / "b.png")) is None
     ((samples, how, kind),) = plugin.get_reader(str(tmp_path / "a.png"))(str(tmp_path / "a.png"))
     assert np.array_equal(samples, made)
-    assert (how, kind) == ({"rgb": True}, "image")
+    assert (how, kind) == ({"rgb": True, "scale": (1.0, 1.0)}, "image")
+
+
+def test_the_scale_of_the_layer_counts():
+    data = np.random.default_rng(0).integers(0, 255, (2, 40, 30), np.uint8)
+    result, how, _ = plugin.filter_layer(layer(data, scale=(9.0, 0.8, 0.2)), contrast=30.0, time=2.0)
+    expected = whorl.diffuse(data[1], "weickert-brox", contrast=30.0, time=2.0, spacing=(4.0, 1.0))
+    assert np.array_equal(result[1], expected)
+    assert how["scale"] == (9.0, 0.8, 0.2)
+    assert not np.array_equal(expected, whorl.diffuse(data[1], "weickert-brox", contrast=30.0, time=2.0))
+
+
+def test_one_contrast_for_all_planes():
+    ramp = np.tile(5 * np.arange(40), (30, 1)).astype(np.uint16)
+    _, how, _ = plugin.filter_layer(layer(np.stack([ramp, 4 * ramp, 4 * ramp])), "perona-malik", time=1.0)
+    assert "contrast 20," in how["name"]

@@ -3,15 +3,19 @@
 It imports nothing of napari: layers come and go as the plain tuples that the plugin manifest allows.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import napari
 
 __all__ = ["filter_layer", "get_reader"]
+
+SAMPLED = 8  # planes of a stack that are looked at when the contrast is measured
+ANY_GREY_VALUE = {"min": 0.0, "max": 1e12}  # the widget would stop at 999, which is little in 16 bit
 
 Name = Literal["weickert-brox", "gerig", "perona-malik", "eed", "multiscale-isotropic", "multiscale-anisotropic"]
 
@@ -29,27 +33,29 @@ def get_reader(path: str | list[str]) -> Callable[[str | list[str]], list[Any]] 
 
 
 def filter_layer(
-    layer: "napari.layers.Image", model: Name = "weickert-brox", contrast: float = 0.0, time: float = 5.0
+    layer: "napari.layers.Image",
+    model: Name = "weickert-brox",
+    contrast: Annotated[float, ANY_GREY_VALUE] = 0.0,
+    time: Annotated[float, {"min": 0.0, "max": 1e5}] = 5.0,
 ) -> "napari.types.LayerDataTuple":
-    """The filtered image as a new layer. Contrast 0 means: measure it on the image.
+    """The filtered image as a new layer. Contrast 0 means: measure it on the image, once for all its planes.
 
-    Leading axes (time, depth) are filtered plane by plane; RGB channels together, alpha not at all.
+    Leading axes (time, depth) are filtered plane by plane; RGB channels together, alpha not at all. Where the scale of
+    the layer says that pixels are not square, distances along both axes are measured alike.
     """
     from whorl import large, models
+    from whorl.files.layout import pixel_aspect
     from whorl.large.contrast import typical_contrast
-    from whorl.large.windows import samples
 
     data, rgb = layer.data, bool(layer.rgb)
     stack: Any = __import__("dask.array").array if type(data).__module__.startswith("dask") else np
     outer = data.shape[: data.ndim - 2 - rgb]
     planes = [data[index] for index in np.ndindex(*outer)]
+    height, width = (float(size) for size in tuple(layer.scale)[-2:])
+    spacing = pixel_aspect((height, width))
     if not contrast:
-        first = np.asarray(planes[0][..., :3] if rgb else planes[0][..., None]).transpose(2, 0, 1).astype(np.float64)
-        probe = models.build(model, contrast=1.0)
-        contrast = typical_contrast(
-            probe, [first[w.inside(large.Window(0, 0, 0, 0))] for w in samples(*first.shape[1:])]
-        )
-    built = models.build(model, contrast=contrast)
+        contrast = typical_contrast(models.build(model, contrast=1.0, spacing=spacing), _blocks(planes, rgb))
+    built = models.build(model, contrast=contrast, spacing=spacing)
     if rgb:
         done = [(large.map(p[..., :3], built, time=time, channel_axis=-1), p[..., 3:]) for p in planes]
         results = [stack.concatenate(pair, axis=-1) for pair in done]
@@ -60,6 +66,17 @@ def filter_layer(
     return result, {"name": name, "rgb": rgb, "scale": layer.scale, "translate": layer.translate}, "image"
 
 
+def _blocks(planes: Sequence[Any], rgb: bool) -> Iterator[NDArray[Any]]:
+    """Blocks ``(c, y, x)`` of some windows of some planes, to measure on."""
+    from whorl.large.windows import samples
+
+    for plane in planes[:: -(-len(planes) // SAMPLED)]:
+        colours = plane[..., :3] if rgb else plane[..., None]
+        for window in samples(*plane.shape[:2]):
+            block = colours[window.top : window.bottom, window.left : window.right]
+            yield np.asarray(block).transpose(2, 0, 1).astype(np.float64)
+
+
 def _read(path: str | list[str]) -> list[Any]:
     from whorl.files import read_pages
 
@@ -68,6 +85,7 @@ def _read(path: str | list[str]) -> list[Any]:
     for page in pages:
         rgb = page.layout.colour == "rgb"
         single = page.layout.filtered == 1
-        how = {"rgb": True} if rgb else {} if single else {"channel_axis": 2}
+        how: dict[str, Any] = {"rgb": True} if rgb else {} if single else {"channel_axis": 2}
+        how["scale"] = page.metadata.aspect
         layers.append((page.colours[..., 0] if single else page.samples, how, "image"))
     return layers
