@@ -13,16 +13,27 @@ class FeatureActivation(nn.Module):
 
     Features are read as image channels x scales x operator channels, the last running fastest. With
     ``operator_channels=2`` consecutive pairs of features are the components of vectors, and the activation acts on them
-    without breaking rotation invariance.
+    without breaking rotation invariance. That holds only if the pairs *are* vectors: derivatives along x and y of one
+    channel, say, but not the outputs of a free convolution, which turn with nothing.
 
     Examples
     --------
+    Mix channels pixel by pixel, take derivatives, and let the activation couple them: turning the picture by a quarter
+    turns the features, and the length of each vector stays.
+
     >>> import torch
     >>> from whorl.activations import Isotropic
     >>> from whorl.diffusivities import Exponential
+    >>> from whorl.operators import CellGradient
+    >>> mix, K = nn.Conv2d(3, 8, kernel_size=1), CellGradient(0.5)
     >>> act = FeatureActivation(Isotropic(Exponential(1.0, trainable=True)), operator_channels=2)
-    >>> nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), act)(torch.randn(1, 3, 8, 8)).shape
-    torch.Size([1, 16, 8, 8])
+    >>> def layer(u):
+    ...     return act(K(mix(u))[:, :, 0, :2].flatten(1, 2))  # (n, 16, y+1, x+1): eight vectors
+    >>> def lengths(features):
+    ...     return features.unflatten(1, (8, 2)).norm(dim=2)
+    >>> u = torch.randn(1, 3, 8, 8)
+    >>> torch.allclose(lengths(layer(u.rot90(1, (2, 3)))), lengths(layer(u)).rot90(1, (2, 3)), atol=1e-6)
+    True
     """
 
     def __init__(self, activation: Activation, operator_channels: int = 2, scales: int = 1) -> None:

@@ -70,9 +70,11 @@ class Diffusivity(nn.Module, ABC):
         """The derivative ``g'(s2)``, never positive."""
 
     def curvature(self, s2: Tensor) -> Tensor:
-        """The second derivative ``g''(s2)``: that of the slope, along one direction."""
-        value: Tensor = torch.func.jvp(self.slope, (s2,), (torch.ones_like(s2),))[1]
-        return value
+        """The second derivative ``g''(s2)``, for functions of 3x3 matrices; by automatic differentiation of the slope."""
+        with torch.enable_grad():
+            x = s2 if s2.requires_grad else s2.detach().requires_grad_()
+            (value,) = torch.autograd.grad(self.slope(x).sum(), x, create_graph=True)
+        return value if torch.is_grad_enabled() else value.detach()
 
     def maximum(self) -> float:
         """The largest value, ``g(0)``."""

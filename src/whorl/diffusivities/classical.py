@@ -31,6 +31,9 @@ class Exponential(Diffusivity):
     def slope(self, s2: Tensor) -> Tensor:
         return -self(s2) / self._twice(s2)
 
+    def curvature(self, s2: Tensor) -> Tensor:
+        return self(s2) / self._twice(s2) ** 2
+
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         return self.slope(x) * _relative_decay((y - x) / self._twice(x))
 
@@ -58,6 +61,9 @@ class Rational(Diffusivity):
     def slope(self, s2: Tensor) -> Tensor:
         return -(self(s2) ** 2) / self._contrast_squared(s2)
 
+    def curvature(self, s2: Tensor) -> Tensor:
+        return 2 * self(s2) ** 3 / self._contrast_squared(s2) ** 2
+
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         return -self(x) * self(y) / self._contrast_squared(x)
 
@@ -82,6 +88,9 @@ class Charbonnier(Diffusivity):
 
     def slope(self, s2: Tensor) -> Tensor:
         return -0.5 * self(s2) ** 3 / self._contrast_squared(s2)
+
+    def curvature(self, s2: Tensor) -> Tensor:
+        return 0.75 * self(s2) ** 5 / self._contrast_squared(s2) ** 2
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         at_x, at_y = self(x), self(y)
@@ -111,6 +120,9 @@ class RegularisedTV(Diffusivity):
 
     def slope(self, s2: Tensor) -> Tensor:
         return -0.5 * self(s2) ** 3
+
+    def curvature(self, s2: Tensor) -> Tensor:
+        return 0.75 * self(s2) ** 5
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         at_x, at_y = self(x), self(y)
@@ -152,6 +164,10 @@ class Weickert(Diffusivity):
         x, z = (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT), self._exponent(s2)
         return -4 * z / x * torch.exp(-z) / self._contrast_squared(s2)
 
+    def curvature(self, s2: Tensor) -> Tensor:
+        x, z = (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT), self._exponent(s2)
+        return torch.exp(-z) * (20 * z - 16 * z**2) / (x * self._contrast_squared(s2)) ** 2
+
     def _exponent(self, s2: Tensor) -> Tensor:
         # Squared twice: a general power is rounded differently in the middle and at the end of an array.
         inverse = (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT).reciprocal()
@@ -174,6 +190,9 @@ class Homogeneous(Diffusivity):
         return s2
 
     def slope(self, s2: Tensor) -> Tensor:
+        return torch.zeros_like(s2)
+
+    def curvature(self, s2: Tensor) -> Tensor:
         return torch.zeros_like(s2)
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:

@@ -182,8 +182,11 @@ class Model(nn.Module):
                     progress(count, len(steps))
         return u if steps else u.clone()
 
-    def with_data(self, data: Image, weight: float) -> "Model":
-        r"""The same model with the data term :math:`\frac{w}{2} \|u - f\|^2`, which keeps the flow near ``data``."""
+    def with_data(self, data: Image, weight: float | Tensor) -> "Model":
+        r"""The same model with the data term :math:`\frac12 \sum w (u - f)^2`, which keeps the flow near ``data``.
+
+        ``weight`` is one number, or a tensor with one for each pixel.
+        """
         return Model(
             self.operator,
             self.activation,

@@ -1,0 +1,327 @@
+"""Laws: symmetric tensors within their bounds that turn with the structure, in plane and space, gradients finite."""
+
+import pytest
+import torch
+
+import whorl
+from catalogue import noise
+from whorl.activations import (
+    Anisotropic,
+    AxisAligned,
+    CoherenceEnhancing,
+    CustomLaw,
+    EdgeEnhancing,
+    Isotropic,
+    SymmetricMatrix,
+    TensorField,
+    Variational,
+    eigenvalues,
+    matrix_diffusivity,
+)
+from whorl.activations.tensors import upper
+from whorl.diffusivities import Charbonnier, Exponential, Rational, RegularisedTV, by_name, names
+from whorl.energies import Energy
+from whorl.errors import ShapeError
+from whorl.operators import CellGradient, Composed, Smoothing
+from whorl.operators.cell_smoothing import CellSmoothing
+
+
+def half(J):
+    """A law in Python: half of the matrix function of a rational diffusivity."""
+    return matrix_diffusivity(Rational(2.0), J).scaled(torch.tensor(0.5, dtype=J[0].dtype))
+
+
+LAWS = {
+    "isotropic": Variational("isotropic", Exponential(2.0)),
+    "anisotropic": Variational("anisotropic", Rational(2.0)),
+    "edge-enhancing": EdgeEnhancing(Exponential(2.0)),
+    "edge-enhancing lines": EdgeEnhancing(Charbonnier(2.0), keep="lines"),
+    "edge-enhancing tv": EdgeEnhancing(RegularisedTV(2.0)),
+    "coherence-enhancing": CoherenceEnhancing(1.5),
+    "custom": CustomLaw(half, maximum=0.5),
+}
+COUNTER_EXAMPLES = {
+    "uncoupled": Variational("uncoupled", Exponential(2.0)),
+    "axis-aligned": AxisAligned(CoherenceEnhancing(1.5)),
+}
+lawful = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+spaces = pytest.mark.parametrize("d", [2, 3], ids=["plane", "space"])
+KINDS = ("full", "rank one", "rank two", "equal", "nearly equal", "flat", "strong")
+
+
+def structure(kind, d, rng, dtype=torch.float64):
+    """Structure tensors as matrices ``(count, d, d)``."""
+    A = torch.randn(60, d, d, dtype=torch.float64, generator=rng)
+    Q = torch.linalg.qr(A)[0]
+    spectrum = {
+        "equal": [2.0] * d,
+        "nearly equal": [2.0, 2.0 + 1e-6, 0.5][:d],
+        "flat": [0.0] * d,
+    }
+    if kind in spectrum:
+        J = Q @ torch.diag(torch.tensor(spectrum[kind], dtype=torch.float64)) @ Q.mT
+    else:
+        A = A[:, :, : {"rank one": 1, "rank two": 2}.get(kind, d)]
+        J = (1e8 if kind == "strong" else 1.0) * A @ A.mT
+    J = J.to(dtype)
+    return 0.5 * (J + J.mT)
+
+
+def packed(J):
+    d = J.shape[-1]
+    return SymmetricMatrix(*(J[:, i, j].view(1, 1, 1, 1, -1, *[1] * (d - 1)) for i, j in upper(d)))
+
+
+def unpacked(D, count):
+    d = D.dimensions
+    entries = [[D.entry(i, j).flatten().expand(count) for j in range(d)] for i in range(d)]
+    return torch.stack([torch.stack(row, -1) for row in entries], -2)
+
+
+@lawful
+@spaces
+@pytest.mark.parametrize("kind", KINDS)
+def test_eigenvalues_stay_within_the_bounds(law, d, kind, dtype, rng):
+    J = structure(kind, d, rng, dtype)
+    values = torch.linalg.eigvalsh(unpacked(law.matrix(packed(J)), len(J)).double())
+    # Where two eigenvalues of J come near each other, directions are only known to eps over their distance: 1e-3.
+    slack = 2e3 * torch.finfo(dtype).eps * law.maximum()
+    assert values.min() >= -slack
+    assert values.max() <= law.maximum() + slack
+
+
+@lawful
+@spaces
+@pytest.mark.parametrize("kind", ["full", "rank one", "flat"])
+def test_the_tensor_turns_with_the_structure(law, d, kind, rng):
+    if kind == "rank one" and d == 3 and law.name == "coherence-enhancing":
+        pytest.skip("a plate has no direction in which it changes least")
+    J = structure(kind, d, rng)
+    R = torch.linalg.qr(torch.randn(d, d, dtype=torch.float64, generator=rng))[0]
+    D, turned = (unpacked(law.matrix(packed(A)), len(A)) for A in (J, R @ J @ R.mT))
+    assert (turned - R @ D @ R.mT).abs().max() <= 1e-11 * law.maximum()
+
+
+@pytest.mark.parametrize("law", COUNTER_EXAMPLES.values(), ids=COUNTER_EXAMPLES)
+@spaces
+def test_laws_without_coupling_do_not(law, d, rng):
+    J = structure("full", d, rng)
+    R = torch.linalg.qr(torch.randn(d, d, dtype=torch.float64, generator=rng))[0]
+    D, turned = (unpacked(law.matrix(packed(A)), len(A)) for A in (J, R @ J @ R.mT))
+    assert (turned - R @ D @ R.mT).abs().max() > 1e-2
+
+
+@lawful
+@spaces
+@pytest.mark.parametrize("kind", ["full", "rank one", "equal", "flat"])
+def test_gradients_are_finite_in_float32(law, d, kind, rng):
+    J = packed(structure(kind, d, rng, torch.float32))
+    entries = [entry.clone().requires_grad_() for entry in J]
+    D = law.matrix(SymmetricMatrix(*entries))
+    weights = [torch.randn(entry.shape, generator=rng) for entry in D]
+    total = sum((w * entry).sum() for w, entry in zip(weights, D, strict=True))
+    for gradient in torch.autograd.grad(total, entries, allow_unused=True):
+        assert gradient is None or torch.isfinite(gradient).all()
+
+
+@spaces
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", names())
+def test_functions_of_matrices_are_those_of_the_eigenvalues(name, kind, d, dtype, rng):
+    g, J = by_name(name, 1e4 if kind == "strong" else 1.5), structure(kind, d, rng, dtype)
+    D = unpacked(matrix_diffusivity(g, packed(J)), len(J)).double()
+    values, vectors = torch.linalg.eigh(J.double())
+    exact = vectors @ torch.diag_embed(g(values.clamp_min(0))) @ vectors.mT
+    assert (D - exact).abs().max() <= 100 * torch.finfo(dtype).eps * g.maximum()
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "huge", "tiny"])
+def test_spatial_eigenvalues_are_accurate(kind, dtype, rng):
+    scale = {"huge": 1e30, "tiny": 1e-30}.get(kind, 1.0)
+    J = (scale * structure("full" if scale != 1 else kind, 3, rng)).to(dtype)
+    found = torch.stack([nu.flatten() for nu in eigenvalues(packed(J))], -1).double()
+    exact = torch.linalg.eigvalsh(J.double()).flip(-1).clamp_min(0)
+    assert ((found - exact).abs().amax(-1) <= 16 * torch.finfo(dtype).eps * exact[:, 0]).all()
+    assert (found.diff(dim=-1) <= 0).all()
+
+
+@pytest.mark.parametrize("kind", ["full", "equal", "nearly equal", "rank one"])
+@pytest.mark.parametrize("name", ["exponential", "weickert", "free-form"])
+def test_spatial_functions_have_the_right_derivative(name, kind, rng):
+    g, J = by_name(name, 1.5), structure(kind, 3, rng)[:8]
+    direction = torch.randn(8, 3, 3, dtype=torch.float64, generator=rng)
+    direction = direction @ direction.mT  # keeps J positive semidefinite on one side; differences are taken there
+    J = J + 1e-2 * torch.eye(3, dtype=torch.float64)
+    h = 1e-4
+    moved = [unpacked(matrix_diffusivity(g, packed(J + k * h * direction)), 8) for k in (-2, -1, 1, 2)]
+    slope = (moved[0] - 8 * moved[1] + 8 * moved[2] - moved[3]) / (12 * h)
+    t = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    D = unpacked(matrix_diffusivity(g, packed(J + t * direction)), 8)
+    automatic = [torch.autograd.grad(entry, t, retain_graph=True)[0] for entry in D.flatten()]
+    assert torch.allclose(torch.stack(automatic), slope.flatten(), rtol=1e-6, atol=1e-7)
+
+
+def test_the_regularisers_differ_by_where_the_trace_stands(rng):
+    J = packed(structure("full", 2, rng))
+    psi = Exponential(2.0).psi
+    one, two = eigenvalues(J)
+    assert torch.allclose(Variational("isotropic", Exponential(2.0)).psi(J), psi(one + two))
+    assert torch.allclose(Variational("anisotropic", Exponential(2.0)).psi(J), psi(one) + psi(two))
+
+
+def test_eed_in_the_plane_and_plates_and_lines_in_space():
+    g = Rational(2.0)
+    for d, keep, expected in ((2, "plates", [1]), (3, "plates", [1, 1]), (3, "lines", [g(torch.tensor(4.0)), 1])):
+        mu = torch.tensor([16.0, 4.0, 0.25][:d], dtype=torch.float64)
+        D = unpacked(EdgeEnhancing(g, keep).matrix(packed(torch.diag(mu)[None])), 1)[0]
+        assert torch.allclose(D, torch.diag(torch.tensor([float(g(mu[0])), *expected], dtype=torch.float64)))
+
+
+def test_ced_smooths_along_lines_alone():
+    for mu in ([50.0, 1.0], [50.0, 40.0, 1.0]):
+        law, values = CoherenceEnhancing(5.0, across=0.002), torch.tensor(mu, dtype=torch.float64)
+        D = unpacked(law.matrix(packed(torch.diag(values)[None])), 1)[0]
+        along = 0.002 + 0.998 * torch.exp(-(5.0**4) / (values[0] - values[-1]) ** 2)
+        assert torch.allclose(D.diagonal()[:-1], torch.full((len(mu) - 1,), 0.002, dtype=torch.float64))
+        assert torch.allclose(D.diagonal()[-1], along)
+
+
+def test_a_strong_edge_keeps_its_digits_in_eed(dtype):
+    """An edge of 45,000 grey values at contrast 20: along it, smoothing is as strong as on flat ground."""
+    rows = torch.arange(24.0, dtype=torch.float64)
+    slanted = 45000 * torch.sigmoid(3 * (rows[:, None] - 0.6 * rows[None, :] - 4)).expand(1, 1, 24, 24)
+    for contrast in (20.0, 5.0):
+        model = whorl.models.build("eed", contrast=contrast)
+        exact = model(slanted, 5.0, engine="reference")
+        found = model(slanted.to(dtype), 5.0, engine="reference").double()
+        # Some ten steps, each of which rounds grey values of 45,000 a few times.
+        assert (found - exact).abs().max() <= 100 * torch.finfo(dtype).eps * 45000
+
+
+def test_a_given_field_is_linear_diffusion_with_its_energy(rng):
+    A = torch.randn(2, 2, 9, 11, dtype=torch.float64, generator=rng)
+    D = torch.einsum("ikyx,jkyx->ijyx", A, A) / 8
+    law = TensorField.on_pixels(torch.stack([D[0, 0], D[0, 1], D[1, 1]]))
+    model = whorl.models.Model(CellGradient(), Anisotropic(law))
+    u, w = noise(rng, 1, 2, 9, 11), noise(rng, 1, 2, 9, 11)
+    assert torch.allclose(model.rhs(u + 2 * w), model.rhs(u) + 2 * model.rhs(w))
+    x = u.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(model.energy(x), x)
+    assert torch.allclose(-gradient, model.rhs(u), atol=1e-10)
+    norm, tau = u.norm(), model.step_limit()
+    for _ in range(50):
+        u = model.step(u, tau)
+        assert u.norm() <= norm * (1 + 1e-13)
+        norm = u.norm()
+
+
+def test_a_field_of_identities_is_homogeneous_diffusion(rng):
+    u = noise(rng, 1, 1, 7, 8)
+    law = TensorField.on_pixels(torch.tensor([1.0, 0.0, 1.0])[:, None, None].expand(3, 7, 8))
+    plain = whorl.models.build("perona-malik", diffusivity="homogeneous")
+    assert torch.allclose(whorl.models.Model(CellGradient(), Anisotropic(law)).rhs(u), plain.rhs(u), atol=1e-12)
+
+
+def test_fields_that_do_not_fit_are_refused(rng):
+    with pytest.raises(ShapeError, match="entries"):
+        TensorField(torch.zeros(4, 5, 5))
+    with pytest.raises(ValueError, match="negative eigenvalues"):
+        TensorField(torch.tensor([1.0, 2.0, 1.0])[:, None, None].expand(3, 5, 5))
+    law = TensorField(torch.tensor([1.0, 0.0, 1.0])[:, None, None].expand(3, 5, 5))
+    with pytest.raises(ShapeError, match="cells"):
+        whorl.models.Model(CellGradient(), Anisotropic(law)).rhs(noise(rng, 1, 1, 5, 5))
+
+
+def test_a_law_in_python_is_the_law_itself_and_is_held_to_its_bound(rng):
+    u = noise(rng, 1, 1, 9, 8)
+    own = whorl.models.Model(CellGradient(), Anisotropic(CustomLaw(lambda J: matrix_diffusivity(Rational(9.0), J))))
+    assert torch.equal(own.rhs(u), whorl.models.Model(CellGradient(), Anisotropic(Rational(9.0))).rhs(u))
+    loud = Anisotropic(CustomLaw(lambda J: matrix_diffusivity(Rational(9.0), J), maximum=0.01))
+    with pytest.raises(ValueError, match="outside"):
+        whorl.models.Model(CellGradient(), loud).rhs(u)
+    with pytest.raises(ValueError, match="SymmetricMatrix"):
+        whorl.models.Model(CellGradient(), Anisotropic(CustomLaw(lambda J: J.a))).rhs(u)
+    with pytest.raises(ValueError, match="CustomLaw"):
+        Anisotropic(half)
+
+
+def test_a_law_in_python_may_be_trained(rng):
+    class Learned(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.share = torch.nn.Parameter(torch.tensor(0.3))
+
+        def forward(self, J):
+            return J.scaled(0 * J.a).shifted(torch.sigmoid(self.share) + 0 * J.a)
+
+    model = whorl.models.Model(CellGradient(), Anisotropic(CustomLaw(Learned())))
+    model.step(noise(rng, 1, 1, 6, 6), 0.2).square().sum().backward()
+    (parameter,) = model.parameters()
+    assert parameter.grad is not None
+    assert parameter.grad != 0
+
+
+@spaces
+def test_smoothing_on_cells_is_smoothing_of_the_mirrored_image(d, rng):
+    """The structure tensor of a larger, mirrored image, smoothed and cut out, is the same."""
+    from whorl.operators.boundary import mirror
+
+    u = noise(rng, 1, 1, *(6, 7, 5)[:d])
+    K, phi = CellGradient(0.5), Anisotropic(Exponential(5.0), rho=1.2)
+    around = phi.structure_tensor(K(mirror(u, 8)))
+    inner = (..., *(slice(8, 8 + size + 1) for size in u.shape[2:]))
+    for near, far in zip(phi.structure_tensor(K(u)), around, strict=True):
+        assert torch.allclose(near, far[inner], atol=1e-10)
+    # On cells at the border a mixed product is zero, so that nothing flows out.
+    assert phi.structure_tensor(K(u)).b[..., 0].abs().max() <= 1e-12
+
+
+def test_smoothing_on_cells_knows_the_spacing():
+    assert CellSmoothing(2.0, (0.5, 1.0)).weights_along(2)[0] == CellSmoothing(4.0).weights_along(2)[0]
+    assert CellSmoothing(2.0, (0.5, 1.0)).radius == 16
+
+
+@pytest.mark.parametrize("name", ["eed", "ced", "weickert-brox", "gerig"])
+def test_models_in_space_keep_constants_and_means_and_never_gain(name, dtype, rng):
+    gamma = {"gamma": 0.0} if name == "ced" else {}
+    model = whorl.models.build(name, contrast=3.0, **({"rho": 1.5} if name == "ced" else {}), **gamma)
+    flat = torch.full((1, 2, 4, 5, 6), 0.1, dtype=dtype)
+    assert torch.equal(model.step(flat, 0.1), flat)
+    u = noise(rng, 1, 2, 7, 6, 5, dtype=dtype)
+    tau, mean, norm = model.step_limit(dimension=3), u.double().mean(), u.norm()
+    for _ in range(20):
+        u = model.step(u, tau)
+        assert u.norm() <= norm * (1 + 4 * torch.finfo(dtype).eps)
+        norm = u.norm()
+    assert (u.double().mean() - mean).abs() <= 100 * torch.finfo(dtype).eps * 20
+
+
+@pytest.mark.parametrize("activation", [Isotropic(Rational(9.0), ("channels",)), Anisotropic(Exponential(9.0))])
+def test_energies_in_space_have_the_flux_as_gradient(activation, rng):
+    energy, u = Energy(CellGradient(0.3), activation), noise(rng, 1, 2, 4, 5, 6)
+    x = u.clone().requires_grad_()
+    (automatic,) = torch.autograd.grad(energy(x), x)
+    assert (automatic - energy.gradient(u)).norm() <= 1e-10 * automatic.norm()
+
+
+def test_a_section_that_does_not_change_along_z_gives_the_planar_tensor(rng):
+    u = noise(rng, 1, 1, 8, 9)
+    volume = u[:, :, None].expand(1, 1, 5, 8, 9)
+    for law in (EdgeEnhancing(Exponential(9.0)), Variational("anisotropic", Rational(9.0))):
+        phi, K = Anisotropic(law), Composed(CellGradient(0.5), Smoothing(0.8))
+        planar, spatial = (law.matrix(phi.structure(K(image))) for image in (u, volume))
+        for i, j in upper(2):
+            gap = spatial.entry(i, j)[..., 2, :, :] - planar.entry(i, j)
+            assert gap.abs().max() <= 1e-12
+
+
+@pytest.mark.parametrize("scales", [1, 2])
+@pytest.mark.parametrize("name", ["multiscale-isotropic", "multiscale-anisotropic"])
+def test_weights_inside_count_on_a_single_scale_too(name, scales, rng):
+    model = whorl.models.build(name, contrast=9.0, scales=scales)
+    u = noise(rng, 1, 1, 8, 9)
+    x = u.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(model.energy(x), x)
+    assert (model.rhs(u) + gradient).norm() <= 1e-10 * gradient.norm()
+    compiled = model.step(u, 0.02)
+    assert torch.allclose(compiled, u + 0.02 * model.rhs(u), atol=1e-10)
