@@ -89,6 +89,9 @@ ACTIVATIONS = {
     "edge-enhancing channels": Anisotropic(EdgeEnhancing(Rational(2.0)), ("channels",), gamma=0.3),
     "coherence-enhancing": Anisotropic(CoherenceEnhancing(2.0), ("channels",)),
     "coherence-enhancing, smoothed": Anisotropic(CoherenceEnhancing(2.0), ("channels",), rho=1.0),
+    "contrast per channel": Isotropic(Exponential([[1.0], [3.0]])),
+    "contrast per channel and scale": Anisotropic(Rational([[1.0, 2.0, 3.0], [4.0, 3.0, 2.0]])),
+    "contrast per channel, coupled": Anisotropic(Exponential([[1.0], [3.0]]), ("channels",)),
     "scale-adaptive": Anisotropic(Exponential([1.0, 2.0, 3.0]), ("scales",)),
 }
 

@@ -34,6 +34,14 @@ def test_slope_is_the_derivative(g):
 
 
 @parametrised
+def test_curvature_is_the_derivative_of_the_slope(g):
+    h = 1e-5
+    s2 = SAMPLES[SAMPLES > 1e-3]
+    quotient = (g.slope(s2 * (1 + h)) - g.slope(s2 * (1 - h))) / (2 * h * s2)
+    assert torch.allclose(g.curvature(s2), quotient, rtol=1e-5, atol=1e-9 * g.maximum())
+
+
+@parametrised
 def test_decreasing_between_zero_and_the_maximum(g, dtype):
     values = g(SAMPLES.to(dtype))
     assert values.dtype == dtype

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from catalogue import ACTIVATIONS
+from catalogue import ACTIVATIONS, noise
 from whorl.activations import Anisotropic, FeatureActivation, Isotropic, SymmetricMatrix, Uncoupled, matrix_diffusivity
 from whorl.diffusivities import Exponential, Rational
 from whorl.errors import ShapeError
@@ -126,6 +126,41 @@ def test_scale_adaptive_contrast_gives_each_scale_its_own(rng):
     for index, contrast in enumerate(contrasts):
         alone = Isotropic(Exponential(contrast), ("scales",))(v)
         assert torch.allclose(together[:, :, index], alone[:, :, index])
+
+
+def test_contrast_per_channel_and_scale_gives_each_its_own(rng):
+    v = responses(rng)
+    table = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    for kind in (Isotropic, Anisotropic, Uncoupled):
+        together = kind(Exponential(table))(v)
+        for channel, row in enumerate(table):
+            for scale, contrast in enumerate(row):
+                alone = kind(Exponential(contrast))(v)
+                assert torch.equal(together[:, channel, scale], alone[:, channel, scale])
+
+
+def test_contrasts_of_channels_that_are_not_coupled_keep_the_energy():
+    assert Isotropic(Exponential([[1.0], [3.0]])).has_energy
+    assert Isotropic(Exponential([[1.0], [3.0]]), ("scales",)).has_energy
+    assert not Isotropic(Exponential([[1.0], [3.0]]), ("channels",)).has_energy
+    assert not Isotropic(Exponential([1.0, 3.0]), ("scales",)).has_energy
+
+
+def test_contrast_per_channel_of_a_model(rng):
+    import whorl
+
+    u = noise(rng, 1, 2, 7, 8)
+    model = whorl.models.build("perona-malik", contrast=[[3.0], [30.0]], trainable=True)
+    alone = [whorl.models.build("perona-malik", contrast=c).rhs(u) for c in (3.0, 30.0)]
+    assert torch.allclose(model.rhs(u), torch.cat([alone[0][:, :1], alone[1][:, 1:]], 1), atol=1e-12)
+    assert torch.allclose(model.step(u, 0.1), u + 0.1 * model.rhs(u), atol=1e-12)
+    volume = noise(rng, 1, 2, 4, 5, 6)
+    parts = [whorl.models.build("perona-malik", contrast=c).rhs(volume) for c in (3.0, 30.0)]
+    assert torch.allclose(model.rhs(volume), torch.cat([parts[0][:, :1], parts[1][:, 1:]], 1), atol=1e-12)
+    with pytest.raises(ValueError, match="one number"):
+        whorl.models.build("perona-malik", contrast=[[3.0, 2.0]])
+    with pytest.raises(ValueError, match="equal length"):
+        Exponential([[1.0], [2.0, 3.0]])
 
 
 def test_features_are_read_as_channels_scales_operators(rng):

@@ -267,3 +267,36 @@ def test_trainable_models_learn():
     gradients = [p.grad for p in model.parameters() if p.requires_grad]
     assert whorl.models.count_parameters(model) == 3
     assert all(g is not None and torch.isfinite(g).all() and (g != 0).all() for g in gradients)
+
+
+def test_data_weighed_pixel_by_pixel(rng):
+    """The energy has the force as gradient, the largest weight limits steps, unknown pixels feel no pull."""
+    f, u = noise(rng, 1, 2, 8, 9), noise(rng, 1, 2, 8, 9)
+    weight = torch.rand(8, 9, dtype=torch.float64, generator=rng)
+    weight[2:5] = 0
+    model = whorl.models.build("gerig", contrast=CONTRAST).with_data(f, 3 * weight)
+    x = u.clone().requires_grad_()
+    (automatic,) = torch.autograd.grad(model.energy(x), x)
+    assert (model.rhs(u) + automatic).norm() <= 1e-12 * automatic.norm()
+    assert model.step_limit() == pytest.approx(2 / (4 + 3 * float(weight.max())))
+    assert (model.fidelity.gradient(u)[..., 2:5, :] == 0).all()
+    assert torch.equal(
+        whorl.models.build("gerig").with_data(f, torch.full((8, 9), 0.5)).rhs(u),
+        whorl.models.build("gerig").with_data(f, 0.5).rhs(u),
+    )
+    energy = model.energy(u)
+    for _ in range(50):
+        u = model.step(u, model.step_limit())
+        assert model.energy(u) <= energy * (1 + 1e-12)
+        energy = model.energy(u)
+
+
+def test_weights_that_do_not_fit_are_refused(rng):
+    f = noise(rng, 1, 1, 4, 5)
+    model = whorl.models.build("gerig")
+    with pytest.raises(ValueError, match="do not fit"):
+        model.with_data(f, torch.ones(5, 4))
+    with pytest.raises(ValueError, match="negative"):
+        model.with_data(f, -torch.ones(4, 5))
+    with pytest.raises(ValueError, match="NaN"):
+        model.with_data(f, torch.full((4, 5), float("nan")))

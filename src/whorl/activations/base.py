@@ -16,6 +16,7 @@ from whorl.activations.laws import Law
 from whorl.activations.structure import ResponseStructure, by_axis
 from whorl.activations.tensors import SymmetricMatrix
 from whorl.diffusivities import Diffusivity
+from whorl.diffusivities.base import SPATIAL
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Responses
 from whorl.operators.cell_smoothing import CellSmoothing
@@ -23,9 +24,6 @@ from whorl.operators.cell_smoothing import CellSmoothing
 __all__ = ["COUPLINGS", "Activation"]
 
 COUPLINGS = ("channels", "scales")
-
-SPATIAL = 7
-"""How many axes the responses of a volume have: n, c, s, k, z, y, x."""
 
 
 class Activation(nn.Module, ABC):
@@ -104,8 +102,8 @@ class Activation(nn.Module, ABC):
         """Why the flux is not the gradient of the density; empty if it is."""
         if self.law.no_energy():
             return self.law.no_energy()
-        if self.law.diffusivity is not None and self.law.diffusivity.scale_adaptive:
-            return "a contrast per scale makes no gradient flow. Give one contrast for all scales."
+        if self.law.diffusivity is not None and {*self.law.diffusivity.varies} & {*self.couple}:
+            return "coupled scales or channels with contrasts of their own make no gradient flow. Give one contrast."
         if self.smoothing is not None:
             return "the structure tensor is smoothed (rho > 0), so the flow is no gradient flow."
         if self.gamma:

@@ -6,14 +6,13 @@ choosing one would let the tensor jump. There both directions get the mean; it s
 than a thousandth of the largest one.
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
 from whorl.activations.laws import Law
 from whorl.activations.tensors import Structure, SymmetricMatrix, eigenvalues, matrix_product, parted
 from whorl.diffusivities import Diffusivity
+from whorl.diffusivities.base import Contrast
 from whorl.foundations import validation
 from whorl.foundations.positive import Positive
 
@@ -102,9 +101,7 @@ class CoherenceEnhancing(nn.Module, Law):
 
     name = "coherence-enhancing"
 
-    def __init__(
-        self, contrast: float | Sequence[float] = 1.0, across: float = 0.001, *, trainable: bool = False
-    ) -> None:
+    def __init__(self, contrast: Contrast = 1.0, across: float = 0.001, *, trainable: bool = False) -> None:
         super().__init__()
         self._contrast = Positive(contrast, trainable=trainable, name="contrast")
         self.across = validation.number(across, "across", "CoherenceEnhancing", 0.0, 1.0, open_low=True)

@@ -1,9 +1,7 @@
 """Diffusivities g with their regularisers Psi, g = Psi'."""
 
-from collections.abc import Sequence
-
 from whorl.diffusivities import classical
-from whorl.diffusivities.base import Diffusivity
+from whorl.diffusivities.base import Contrast, Diffusivity
 from whorl.diffusivities.classical import *  # noqa: F403
 from whorl.diffusivities.free_form import FreeForm
 from whorl.diffusivities.rescaled import Rescaled
@@ -24,7 +22,7 @@ def names() -> list[str]:
     return list(_BY_NAME)
 
 
-def by_name(name: str, contrast: float | Sequence[float] = 1.0, *, trainable: bool = False) -> Diffusivity:
+def by_name(name: str, contrast: Contrast = 1.0, *, trainable: bool = False) -> Diffusivity:
     """The diffusivity of that name.
 
     >>> by_name("charbonnier", contrast=3.0)

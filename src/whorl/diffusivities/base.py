@@ -5,15 +5,20 @@ whorl are :math:`E = \frac12 \sum \Psi`, so that their gradient flow has no fact
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
-from whorl.foundations.positive import Positive
+from whorl.foundations.positive import Numbers, Positive
 
 __all__ = ["Diffusivity"]
+
+Contrast: TypeAlias = Numbers
+"""One contrast, one per scale, or one per channel and scale."""
+
+SPATIAL = 7
+"""How many axes the responses of a volume have: n, c, s, k, z, y, x."""
 
 # Nodes and weights of the five-point Gauss rule on [0, 1].
 NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.9530899229693319)
@@ -25,9 +30,11 @@ class Diffusivity(nn.Module, ABC):
 
     Parameters
     ----------
-    contrast : float or sequence of float
+    contrast : float, or sequence of float, or rows of them
         The paper's :math:`\lambda > 0`, in the units of the image. A sequence gives every scale a contrast of its own,
-        as in the original model of Alt and Weickert; such a model has no energy.
+        as in the original model of Alt and Weickert; rows, one for each image channel, do so for every channel and
+        scale (rows of one number for channels alone). Where scales or channels with contrasts of their own are
+        coupled, the model has no energy.
     trainable : bool
         Whether the contrast is trained (through its logarithm, so that it stays positive).
     """
@@ -42,20 +49,26 @@ class Diffusivity(nn.Module, ABC):
 
         def __call__(self, s2: Tensor) -> Tensor: ...
 
-    def __init__(self, contrast: float | Sequence[float] = 1.0, *, trainable: bool = False) -> None:
+    def __init__(self, contrast: Contrast = 1.0, *, trainable: bool = False) -> None:
         super().__init__()
         self._contrast = Positive(contrast, trainable=trainable, name="contrast")
 
     @property
     def contrast(self) -> Tensor:
-        """The contrast; a vector over scales is shaped to meet the scale axis of responses."""
+        """The contrast; several are shaped ``(s, 1, 1, 1)`` or ``(c, s, 1, 1, 1)`` to meet the axes of responses."""
         value: Tensor = self._contrast()
-        return value if value.dim() == 0 else value.view(-1, 1, 1, 1)
+        return value.reshape(*value.shape, 1, 1, 1) if value.dim() in (1, 2) else value
 
     @property
     def scale_adaptive(self) -> bool:
-        """Whether every scale has a contrast of its own."""
+        """Whether there are several contrasts."""
         return self.contrast.dim() > 0
+
+    @property
+    def varies(self) -> tuple[str, ...]:
+        """Along what the contrast differs: ``"channels"``, ``"scales"``, both or neither."""
+        channels, scales = (1, 1, *self.contrast.shape[:-3])[-2:]
+        return tuple(name for name, count in (("channels", channels), ("scales", scales)) if count > 1)
 
     @abstractmethod
     def forward(self, s2: Tensor) -> Tensor:
@@ -70,7 +83,7 @@ class Diffusivity(nn.Module, ABC):
         """The derivative ``g'(s2)``, never positive."""
 
     def curvature(self, s2: Tensor) -> Tensor:
-        """The second derivative ``g''(s2)``, for functions of 3x3 matrices; by automatic differentiation of the slope."""
+        """The second derivative ``g''(s2)``, for functions of 3x3 matrices; here the slope is differentiated."""
         with torch.enable_grad():
             x = s2 if s2.requires_grad else s2.detach().requires_grad_()
             (value,) = torch.autograd.grad(self.slope(x).sum(), x, create_graph=True)
@@ -113,4 +126,9 @@ class Diffusivity(nn.Module, ABC):
 
     def _contrast_squared(self, like: Tensor) -> Tensor:
         """The squared contrast in the precision of the image, which must not be promoted."""
-        return (self.contrast**2).to(like.dtype)
+        return (self._contrast_like(like) ** 2).to(like.dtype)
+
+    def _contrast_like(self, like: Tensor) -> Tensor:
+        """The contrast, with one more axis for the responses of volumes."""
+        contrast = self.contrast
+        return contrast.unsqueeze(-1) if contrast.dim() and like.dim() == SPATIAL else contrast

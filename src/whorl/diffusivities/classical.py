@@ -116,7 +116,7 @@ class RegularisedTV(Diffusivity):
         return torch.rsqrt(s2 + self._contrast_squared(s2))
 
     def psi(self, s2: Tensor) -> Tensor:
-        return 2 * s2 / (torch.sqrt(s2 + self._contrast_squared(s2)) + self.contrast.to(s2.dtype))
+        return 2 * s2 / (torch.sqrt(s2 + self._contrast_squared(s2)) + self._contrast_like(s2).to(s2.dtype))
 
     def slope(self, s2: Tensor) -> Tensor:
         return -0.5 * self(s2) ** 3

@@ -1,11 +1,11 @@
 """A diffusivity whose shape is trained."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from whorl.diffusivities.base import Diffusivity
+from whorl.diffusivities.base import Contrast, Diffusivity
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.positive import geometric
 
@@ -33,7 +33,7 @@ class FreeForm(Diffusivity):
 
     def __init__(
         self,
-        contrast: float | Sequence[float] = 1.0,
+        contrast: Contrast = 1.0,
         *,
         trainable: bool = True,
         steps: int = 8,

@@ -1,7 +1,8 @@
 """Positive parameters, fixed or trainable."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +15,11 @@ SMALLEST, LARGEST = 1e-15, 1e15
 """Positive numbers stay in this range, so that their squares neither vanish nor overflow in float32."""
 
 
+Numbers: TypeAlias = float | Sequence[float] | Sequence[Sequence[float]]
+
+
 class Positive(nn.Module):
-    """A positive number (or vector) that stays positive under training.
+    """A positive number (or vector, or matrix) that stays positive under training.
 
     Fixed, it is kept as it is, so that ``Positive(0.1)`` is 0.1 to the last bit; trainable, its logarithm is the
     parameter. Values are float64; as they enter products with images of any precision they do not change its dtype.
@@ -24,11 +28,15 @@ class Positive(nn.Module):
     tensor(12., dtype=torch.float64)
     """
 
-    def __init__(self, value: float | Sequence[float], *, trainable: bool = False, name: str = "value") -> None:
+    def __init__(
+        self,
+        value: float | Sequence[float] | Sequence[Sequence[float]],
+        *,
+        trainable: bool = False,
+        name: str = "value",
+    ) -> None:
         super().__init__()
-        one = validation.single(value)
-        checked = [validation.number(v, name, "Positive", SMALLEST, LARGEST) for v in validation.listed(value)]
-        tensor = torch.tensor(checked[0] if one else checked, dtype=torch.float64)
+        tensor = torch.tensor(_checked(value, name), dtype=torch.float64)
         self.trainable = trainable
         if trainable:
             self.log = nn.Parameter(tensor.log())
@@ -47,6 +55,19 @@ class Positive(nn.Module):
         return (f"{shown.item():g}" if shown.dim() == 0 else f"{shown.tolist()}") + (
             ", trainable" if self.trainable else ""
         )
+
+
+def _checked(value: Any, name: str) -> Any:
+    """The numbers as they are nested, each within the range."""
+    if validation.single(value):
+        return validation.number(value, name, "Positive", SMALLEST, LARGEST)
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    parts = [_checked(part, name) for part in value] if several else []
+    if not parts or len({len(part) if isinstance(part, list) else 0 for part in parts}) > 1:
+        raise ValueError(
+            f"Positive: {name} must be a number, a list of numbers, or rows of equal length; got {value!r}."
+        )
+    return parts
 
 
 def geometric(first: float, last: float, count: int) -> list[float]:

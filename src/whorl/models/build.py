@@ -5,6 +5,7 @@ from typing import Any
 
 from whorl.activations import Anisotropic, AxisAligned, Uncoupled
 from whorl.diffusivities import Diffusivity, by_name
+from whorl.diffusivities.base import Contrast
 from whorl.foundations import validation
 from whorl.foundations.types import SpacingLike
 from whorl.models.catalogue import Row, row
@@ -21,7 +22,7 @@ DIFFUSIVITY = "exponential"
 def build(
     name: str,
     *,
-    contrast: float | Sequence[float] = 1.0,
+    contrast: Contrast = 1.0,
     alpha: float | None = None,
     gamma: float | None = None,
     diffusivity: str | Diffusivity | None = None,
@@ -41,8 +42,9 @@ def build(
     name : str
         One of ``whorl.models.names()``. Single-channel models treat several channels one by one (the paper's naive
         extension); ``gerig``, ``weickert-brox`` and the multiscale models couple them.
-    contrast : float
-        The paper's :math:`\lambda`, in the units of the image; a sequence gives every scale its own.
+    contrast : float, or sequence of float, or rows of them
+        The paper's :math:`\lambda`, in the units of the image; a sequence gives every scale its own, rows of sequences
+        every channel and scale.
     alpha : float, optional
         In [0, 1/2]; 0.41 for second order models, 1/6 for You-Kaveh and 0.25 for ``ced`` unless given.
     gamma : float, optional
@@ -127,14 +129,17 @@ def uncoupled_twin(model: Model) -> Model:
     )
 
 
-def _check_contrast(contrast: float | Sequence[float], name: str) -> None:
-    numbers = validation.listed(contrast)
-    for number in numbers:
+def _check_contrast(contrast: Contrast, name: str) -> None:
+    """One number; of multiscale models one per scale; or rows, one for each channel, of so many."""
+    listed = validation.listed(contrast)
+    rows = [listed] if all(validation.single(entry) for entry in listed) else [validation.listed(r) for r in listed]
+    for number in (number for each in rows for number in each):
         validation.number(number, "contrast", name, 0.0, open_low=True)
-    if len(numbers) > 1 and not name.startswith("multiscale"):
-        raise ValueError(
-            f"{name}: contrast must be one number, got {len(numbers)}. Only multiscale models take one per scale."
-        )
+    most = max(map(len, rows))
+    if most > 1 and not name.startswith("multiscale"):
+        raise ValueError(f"{name}: contrast must be one number, got {most}. Only multiscale models take one per scale.")
+    if name == "ced" and len(rows) > 1:
+        raise ValueError(f"{name}: contrast must be one number, got {len(rows)}: channels share one structure tensor.")
 
 
 def _refuse_foreign(entry: Row, given: dict[str, Any]) -> None:

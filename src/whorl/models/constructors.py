@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from whorl.activations import Activation, Anisotropic, CoherenceEnhancing, EdgeEnhancing, Isotropic, Uncoupled
 from whorl.diffusivities import Diffusivity, Rescaled
+from whorl.diffusivities.base import Contrast
 from whorl.foundations.types import Spacing
 from whorl.operators import (
     CellGradient,
@@ -31,7 +32,7 @@ class Setting:
     """What a model is built from; every model takes from it what it has a use for."""
 
     g: Diffusivity
-    contrast: float | Sequence[float]
+    contrast: Contrast
     spacing: Spacing
     alpha: float
     gamma: float
