@@ -22,6 +22,7 @@ SUITES = (
     "quality_turn",
     "scaling",
     "latency",
+    "page",
     "training",
 )
 

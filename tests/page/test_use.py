@@ -119,7 +119,7 @@ def test_address_brings_back_what_was_shown(drive: Any) -> None:
     assert result["first"]["noise"] == "12"
     assert "angle=-20" in result["first"]["hash"]
     assert "gamma=0.51" in result["changed"]
-    assert 'model="eed"' in result["again"]
+    assert 'model="ced"' in result["again"]
 
 
 @pytest.mark.parametrize("model", ["weickert-brox", "eed"])

@@ -72,7 +72,7 @@ export async function dropNotes(page, { address }) {
 }
 
 export async function turn(page, { address }) {
-  await page.goto(`${address}#scene=rectangles&angle=0&time=5`);
+  await page.goto(`${address}#scene=rectangles&model=eed&angle=0&time=5`);
   const knob = page.locator("#knob");
   const turned = async (wanted) => {
     await page.waitForFunction((part) => document.querySelector("#summary").innerText.includes(part), wanted);
@@ -100,7 +100,7 @@ export async function turn(page, { address }) {
 }
 
 export async function curves(page, { address }) {
-  await page.goto(`${address}#scene=rectangles&time=8`);
+  await page.goto(`${address}#scene=rectangles&model=eed&time=8`);
   await page.waitForFunction(() => document.querySelector("#curves").dataset.complete);
   return page.evaluate(() => [...document.querySelectorAll(".curve svg")].map((svg) => svg.getAttribute("aria-label")));
 }

@@ -24,7 +24,7 @@ const pool = new Pool(Math.max(2, Math.min(4, navigator.hardwareConcurrency ?? 2
 
 const found = readAddress({ scene: Object.keys(SCENES), model: Object.keys(MODELS), diffusivity: DIFFUSIVITIES, mode: ["filter", "fill"] });
 const state = {
-  mode: found.mode ?? "filter", scene: found.scene ?? "whorl", model: found.model ?? "eed", method: "eed",
+  mode: found.mode ?? "filter", scene: found.scene ?? "whorl", model: found.model ?? "ced", method: "eed",
   diffusivity: found.diffusivity ?? "exponential", own: null, last: null,
 };
 state.noise = found.noise ?? usualNoise();

@@ -4,7 +4,7 @@ const TINT = [255, 64, 129, 150];
 
 // Strokes an opened page starts with, so that there is something to see: { size, points } in parts of the picture.
 const EXAMPLE = [0.22, 0.5, 0.76].map((y, k) => ({
-  size: 0.022,
+  size: 0.016,
   points: Array.from({ length: 40 }, (_, i) => [0.06 + (0.88 * i) / 39, y + 0.07 * Math.sin(i / 6 + 2 * k)]),
 }));
 
@@ -56,7 +56,7 @@ export function makeBrush(stage, size, changed) {
   frame.addEventListener("pointerdown", (event) => {
     if (!active() || event.button !== 0 || event.target.closest(".divider, .zoom") || frame.dataset.held) return;
     event.preventDefault();
-    frame.focus({ preventScroll: true });
+    frame.focus({ preventScroll: true, focusVisible: false });
     frame.setPointerCapture(event.pointerId);
     frame.dataset.held = "brush";
     cursor = null;
