@@ -71,17 +71,3 @@ def test_every_folder_of_the_library_is_an_attribute():
     folders = {path.parent.name for path in SOURCE.glob("*/__init__.py")} - {"cli", "page"}
     assert {name for name in folders if not hasattr(whorl, name)} == set()
     assert folders <= set(dir(whorl))
-
-
-def test_a_picture_passes_every_room_once():
-    """Files, then windows, then the command line: nobody calls back, and foundations call nobody."""
-    rooms = ["foundations", "files", "large", "cli"]
-    for path in SOURCE.rglob("*.py"):
-        room = path.relative_to(SOURCE).parts[0]
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("whorl."):
-                target = node.module.split(".")[1]
-                if target in rooms and room in rooms:
-                    assert rooms.index(target) <= rooms.index(room), f"{path.name} imports whorl.{target}"
-                assert target != "cli" or room in ("cli", "__main__.py"), f"{path.name} imports whorl.cli"
-                assert room != "foundations" or target in ("foundations", "errors"), f"{path.name}: whorl.{target}"

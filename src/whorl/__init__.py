@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _FUNCTIONS = {"diffuse": "whorl.images", "inpaint": "whorl.inpainting", "load": "whorl.networks"}
 _FOLDERS = (
     "activations",
+    "automatic",
     "blocks",
     "data",
     "diffusivities",

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from whorl import models
+from whorl.automatic import DEFAULT_TIME, automatic_settings, samples_of
 from whorl.diffusivities import Diffusivity
 from whorl.errors import ShapeError
 from whorl.foundations import validation
@@ -28,8 +29,9 @@ def diffuse(
     image: Array,
     model: str | models.Model = "weickert-brox",
     *,
-    contrast: float | Sequence[float] | None = None,
-    time: float,
+    contrast: float | Sequence[float] | str | None = None,
+    time: float | None = None,
+    noise: float | None = None,
     alpha: float | None = None,
     gamma: float | None = None,
     channel_axis: int | None = None,
@@ -55,10 +57,14 @@ def diffuse(
         colour: name the ``channel_axis``, or give a ``spacing`` of three numbers for a volume.
     model : str or Model
         A name of ``whorl.models.names()``, or a model made by ``whorl.models.build``, which is left as it is.
-    contrast : float
-        The contrast :math:`\lambda` in the image's own units: stronger edges are kept, weaker ones smoothed.
-    time : float
-        Diffusion time; for smooth regions it acts like a Gaussian of variance ``2 * time``.
+    contrast : float, optional
+        The contrast :math:`\lambda` in the image's own units: stronger edges are kept, weaker ones smoothed. Left out,
+        or ``"auto"``, it follows from the noise; see :mod:`whorl.automatic`.
+    time : float, optional
+        Diffusion time; for smooth regions it acts like a Gaussian of variance ``2 * time``. Left out, the flow stops
+        when most of the noise is gone; with a contrast of your own, and for models built already, it is 5.
+    noise : float, optional
+        Standard deviation of the noise in the image's own units, where it is known; measured otherwise.
     channel_axis : int, optional
         The axis of the channels; None for a grey image or volume.
     alpha, gamma, diffusivity, spacing, **options
@@ -84,6 +90,7 @@ def diffuse(
     >>> whorl.diffuse(volume, "perona-malik", contrast=1.0, time=1.0, spacing=(2.0, 1.0, 1.0)).shape
     (8, 12, 12)
     """
+    contrast = None if isinstance(contrast, str) and contrast == "auto" else contrast
     settings = {"contrast": contrast, "alpha": alpha, "gamma": gamma, "diffusivity": diffusivity, "spacing": spacing}
     given = {name: value for name, value in settings.items() if value is not None} | options
     u = to_tensor(image, channel_axis)
@@ -92,18 +99,20 @@ def diffuse(
             raise ValueError(f"diffuse: the model is built already. Give {', '.join(given)} to models.build.")
         sized = model.operator.dimension is not None
     else:
-        if contrast is None:
-            raise ValueError(
-                "diffuse: contrast is missing. Give it in the image's own units, for example contrast=12.0 "
-                "for edges of 12 grey values."
-            )
-        model = models.build(model, **given)
         sized = spacing is not None and not validation.single(spacing)
     if channel_axis is None and u.dim() == 5 and not sized and min(image.shape[0], image.shape[-1]) <= FEW:
         raise ShapeError(
             f"diffuse: shape {tuple(image.shape)} may be colour or a thin volume. For colour name the channel_axis, "
             "usually -1; for a volume give the size of its voxels, spacing=(h_z, h_y, h_x)."
         )
+    if noise is not None and (contrast is not None or isinstance(model, models.Model)):
+        raise ValueError(f"diffuse: noise = {noise} has no effect beside a contrast. Leave one of them out.")
+    if not isinstance(model, models.Model):
+        if contrast is None:
+            chosen = automatic_settings(model, samples_of(u), noise=noise, time=time, engine=engine, **given)
+            given["contrast"], time = chosen.contrast, chosen.time
+        model = models.build(model, **given)
+    time = DEFAULT_TIME if time is None else time
     target = u.device if device is None else torch.device(device)
     with torch.no_grad():
         result = _on(model, target)(

@@ -43,9 +43,11 @@ def filter_layer(
     Leading axes (time, depth) are filtered plane by plane; RGB channels together, alpha not at all. Where the scale of
     the layer says that pixels are not square, distances along both axes are measured alike.
     """
+    import torch
+
     from whorl import large, models
+    from whorl.automatic import automatic_settings
     from whorl.files.layout import pixel_aspect
-    from whorl.large.contrast import typical_contrast
 
     data, rgb = layer.data, bool(layer.rgb)
     stack: Any = __import__("dask.array").array if type(data).__module__.startswith("dask") else np
@@ -54,7 +56,8 @@ def filter_layer(
     height, width = (float(size) for size in tuple(layer.scale)[-2:])
     spacing = pixel_aspect((height, width))
     if not contrast:
-        contrast = typical_contrast(models.build(model, contrast=1.0, spacing=spacing), _blocks(planes, rgb))
+        parts = [torch.from_numpy(np.ascontiguousarray(block))[None] for block in _blocks(planes, rgb)]
+        contrast = automatic_settings(model, parts, time=time, spacing=spacing).contrast
     built = models.build(model, contrast=contrast, spacing=spacing)
     if rgb:
         done = [(large.map(p[..., :3], built, time=time, channel_axis=-1), p[..., 3:]) for p in planes]

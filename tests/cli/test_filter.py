@@ -245,9 +245,14 @@ def test_quiet_says_nothing(tmp_path, whorl_command):
 
 def test_contrast_is_measured_where_none_is_given(tmp_path, whorl_command):
     ramp = np.broadcast_to((4 * np.arange(50)).astype(np.uint8)[None, :, None], (40, 50, 1))
-    files.write(tmp_path / "a.png", files.Picture(ramp, files.Layout(40, 50, 1, np.dtype("u1"), "grey")))
+    noisy = np.random.default_rng(0).normal(128, 10, (64, 64, 1)).round().astype(np.uint8)
+    files.write(tmp_path / "a.png", files.Picture(noisy, files.Layout(64, 64, 1, np.dtype("u1"), "grey")))
     answer = whorl_command("filter", "-n", "--json", tmp_path / "a.png", tmp_path / "b.png")
-    assert json.loads(answer.out)["files"][0]["pages"][0]["contrast"] == pytest.approx(4.0)
+    page = json.loads(answer.out)["files"][0]["pages"][0]
+    assert page["noise"] == pytest.approx(10.0, rel=0.15)
+    assert page["contrast"] == pytest.approx(1.2 * page["noise"])
+    answer = whorl_command("filter", "-n", "--json", "--noise", "10", tmp_path / "a.png", tmp_path / "b.png")
+    assert json.loads(answer.out)["files"][0]["pages"][0]["contrast"] == 12
     files.write(tmp_path / "flat.png", files.Picture(0 * ramp, files.Layout(40, 50, 1, np.dtype("u1"), "grey")))
     answer = whorl_command("filter", "-q", tmp_path / "flat.png", tmp_path / "c.png")
     assert answer.code == 0

@@ -171,8 +171,8 @@ def test_wrong_requests_are_refused():
         large.map(image, "eed", contrast=9.0, time=1.0, out=np.empty((3, 3)))
     with pytest.raises(ShapeError, match="complex"):
         large.map(image.astype(complex), "eed", contrast=9.0, time=1.0)
-    with pytest.raises(ValueError, match="time is missing"):
-        large.map(image, "eed", contrast=9.0)
+    with pytest.raises(ValueError, match="no effect beside a contrast"):
+        large.map(image, "eed", contrast=9.0, noise=3.0)
     with pytest.raises(ValueError, match="built already"):
         large.map(image, models.build("eed", contrast=9.0), contrast=9.0, time=1.0)
     with pytest.raises(ShapeError, match="tile = 0"):
@@ -216,6 +216,8 @@ def test_the_type_of_the_output_decides():
     assert not np.array_equal(sharp, np.rint(sharp))
 
 
-def test_a_missing_contrast_is_said():
-    with pytest.raises(ValueError, match=r"large\.map: contrast is missing"):
-        large.map(picture((20, 20)), "eed", time=1.0)
+def test_without_settings_the_noise_decides_as_in_diffuse():
+    image = picture((70, 60))
+    assert np.array_equal(large.map(image, "eed", tile=32), whorl.diffuse(image, "eed"))
+    assert np.array_equal(large.map(image, "eed", contrast="auto", time=1.0), whorl.diffuse(image, "eed", time=1.0))
+    assert np.array_equal(large.map(image, "eed", contrast=900.0), whorl.diffuse(image, "eed", contrast=900.0))

@@ -14,6 +14,7 @@ from whorl.cli.options import (
     Force,
     Gamma,
     ModelName,
+    Noise,
     PagesMode,
     Paths,
     PerPage,
@@ -38,7 +39,8 @@ def command(
     paths: Paths,
     model: ModelName = "weickert-brox",
     contrast: Contrast = None,
-    time: Time = 5.0,
+    noise: Noise = None,
+    time: Time = None,
     alpha: Alpha = None,
     gamma: Gamma = None,
     sigma: Annotated[
@@ -73,9 +75,10 @@ def command(
     and colour profile are kept. Colours are filtered jointly, except by single-channel models (perona-malik, you-kaveh,
     lysaker, eed, weickert-integration), which take one channel after the other.
 
-    Without --contrast the median response of the model on the picture is taken, one for all pages of a file, and
-    reported. Where the file says that its pixels are not square, distances along both axes are measured alike: time is
-    in units of the shorter side of a pixel.
+    Without --contrast the noise of the picture is measured (or given with --noise); the contrast is a multiple of it,
+    and the flow stops when most of the noise is gone. One setting is used for all pages of a file, and reported. Where
+    the file says that its pixels are not square, distances along both axes are measured alike: time is in units of the
+    shorter side of a pixel.
     """
     from whorl.cli.batch import Batch, as_tile
     from whorl.cli.machine import prepare
@@ -83,7 +86,15 @@ def command(
 
     options = {"alpha": alpha, "gamma": gamma, "sigma": sigma, "rho": rho, "diffusivity": diffusivity}
     treatment = Diffusion(
-        model, time, scheme, contrast, options, prepare(device, threads), spacing=as_spacing(spacing), per_page=per_page
+        model,
+        time,
+        scheme,
+        contrast,
+        options,
+        prepare(device, threads),
+        noise=noise,
+        spacing=as_spacing(spacing),
+        per_page=per_page,
     )
     batch = Batch("filter", treatment, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
     batch.run([Path(path) for path in paths], dry_run=dry_run)

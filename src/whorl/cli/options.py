@@ -15,6 +15,7 @@ __all__ = [
     "Force",
     "Gamma",
     "ModelName",
+    "Noise",
     "PagesMode",
     "Paths",
     "PerPage",
@@ -65,7 +66,16 @@ Contrast = Annotated[
     float | None,
     typer.Option("--contrast", "-c", metavar="GREY", help="Contrast lambda in grey values: steeper edges are kept."),
 ]
-Time = Annotated[float, typer.Option("--time", "-t", metavar="T", help="Diffusion time: more means smoother.")]
+Noise = Annotated[
+    float | None,
+    typer.Option("--noise", metavar="SD", help="Standard deviation of the noise in grey values. Default: measured."),
+]
+Time = Annotated[
+    float | None,
+    typer.Option(
+        "--time", "-t", metavar="T", help="Diffusion time: more means smoother. Default: by the noise, or 5 with -c."
+    ),
+]
 Alpha = Annotated[
     float | None,
     typer.Option("--alpha", metavar="A", help="Stencil parameter alpha, 0 to 1/2. Default: the model's own."),

@@ -8,11 +8,10 @@ from typing import Any
 import torch
 
 from whorl import models
+from whorl.automatic import DEFAULT_TIME, AutomaticSettings, automatic_settings, noise_level, rule
 from whorl.files import Page
 from whorl.files.layout import pixel_aspect
 from whorl.large import Stage, network_stages, stages
-from whorl.large.contrast import typical_contrast
-from whorl.large.noise import noise_level
 from whorl.large.pictures import sample_blocks
 
 __all__ = ["Denoising", "Diffusion", "Treatment", "as_spacing"]
@@ -35,16 +34,16 @@ class Treatment(ABC):
             yield self._stages(page, self._measured([page]) if together is None else together)
 
     @abstractmethod
-    def _measured(self, pages: Sequence[Page]) -> float:
-        """The setting that is measured where it was not given."""
+    def _measured(self, pages: Sequence[Page]) -> Any:
+        """What is measured where it was not given."""
 
     @abstractmethod
-    def _stages(self, page: Page, measured: float) -> tuple[Sequence[Stage], dict[str, Any]]:
+    def _stages(self, page: Page, measured: Any) -> tuple[Sequence[Stage], dict[str, Any]]:
         """The stages for a page and their description."""
 
 
 class Diffusion(Treatment):
-    """A model of the catalogue; the contrast is measured on the pages where none is given.
+    """A model of the catalogue; without a contrast, contrast and time follow from the noise of the pages.
 
     ``spacing`` is the size of a pixel along y and x, of which the ratio counts; None takes that of the file.
     """
@@ -52,30 +51,42 @@ class Diffusion(Treatment):
     def __init__(
         self,
         name: str,
-        time: float,
+        time: float | None,
         scheme: str,
         contrast: float | None,
         options: Mapping[str, Any],
         device: torch.device,
         *,
+        noise: float | None = None,
         spacing: tuple[float, float] | None = None,
         per_page: bool = False,
     ) -> None:
-        self.name, self.time, self.scheme, self.contrast = name, time, scheme, contrast
+        if noise is not None and contrast is not None:
+            raise ValueError(f"--noise {noise} has no effect beside --contrast. Leave one of them out.")
+        self.name, self.time, self.scheme, self.contrast, self.noise = name, time, scheme, contrast, noise
         self.options, self.device, self.spacing, self.per_page = dict(options), device, spacing, per_page
-        self._steps(1.0 if contrast is None else contrast, (1.0, 1.0))  # what is wrong with the options is said at once
+        if contrast is None:
+            rule(name)
+        # What is wrong with the options is said at once.
+        self._steps(1.0 if contrast is None else contrast, DEFAULT_TIME if time is None else time, (1.0, 1.0))
 
-    def _measured(self, pages: Sequence[Page]) -> float:
+    def _measured(self, pages: Sequence[Page]) -> AutomaticSettings:
         if self.contrast is not None:
-            return self.contrast
-        probe = self._model(1.0, self._aspect(pages[0]))
-        return typical_contrast(probe, sample_blocks(pages), self.device)
+            return AutomaticSettings(0.0, self.contrast, DEFAULT_TIME if self.time is None else self.time)
+        parts = [torch.from_numpy(block)[None].to(self.device) for block in sample_blocks(pages)]
+        options = {**self.options, "spacing": self._aspect(pages[0])}
+        return automatic_settings(self.name, parts, noise=self.noise, time=self.time, **options)
 
-    def _stages(self, page: Page, measured: float) -> tuple[Sequence[Stage], dict[str, Any]]:
+    def _stages(self, page: Page, measured: AutomaticSettings) -> tuple[Sequence[Stage], dict[str, Any]]:
         aspect = self._aspect(page)
-        steps = self._steps(measured, aspect)
-        record = {"model": self.name, "contrast": measured, "contrast_measured": self.contrast is None}
-        record |= {"time": self.time, "scheme": self.scheme, "spacing": list(aspect)}
+        steps = self._steps(measured.contrast, measured.time, aspect)
+        record: dict[str, Any] = {"model": self.name}
+        if self.contrast is None:
+            record |= {"noise": measured.noise, "noise_measured": self.noise is None}
+        record |= {"contrast": measured.contrast, "contrast_measured": self.contrast is None}
+        record |= {"time": measured.time, "scheme": self.scheme, "spacing": list(aspect)}
+        if measured.time == 0:
+            record["copied"] = True
         return steps, record | {"steps": sum(stage.steps for stage in steps)}
 
     def _aspect(self, page: Page) -> tuple[float, float]:
@@ -84,8 +95,8 @@ class Diffusion(Treatment):
     def _model(self, contrast: float, aspect: tuple[float, float]) -> models.Model:
         return models.build(self.name, contrast=contrast, spacing=aspect, **self.options).to(self.device)
 
-    def _steps(self, contrast: float, aspect: tuple[float, float]) -> Sequence[Stage]:
-        return stages(self._model(contrast, aspect), self.time, scheme=self.scheme)
+    def _steps(self, contrast: float, time: float, aspect: tuple[float, float]) -> Sequence[Stage]:
+        return stages(self._model(contrast, aspect), time, scheme=self.scheme)
 
 
 class Denoising(Treatment):
@@ -102,7 +113,9 @@ class Denoising(Treatment):
             raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
 
     def _measured(self, pages: Sequence[Page]) -> float:
-        return noise_level(sample_blocks(pages)) if self.noise is None else self.noise
+        if self.noise is not None:
+            return self.noise
+        return noise_level([torch.from_numpy(block)[None] for block in sample_blocks(pages)])
 
     def _stages(self, page: Page, measured: float) -> tuple[Sequence[Stage], dict[str, Any]]:
         record = {"network": self.name, "noise": measured, "noise_measured": self.noise is None}

@@ -1,7 +1,7 @@
 """One function for arrays that are too large for memory, or lie on many machines."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from whorl import models
+from whorl.automatic import DEFAULT_TIME, automatic_settings, sample_slices
 from whorl.errors import ShapeError
 from whorl.foundations.samples import rounded, working_dtype
 from whorl.large.plan import MEMORY, plan, working_bytes
@@ -28,6 +29,7 @@ def map(
     model: str | models.Model | DiffusionNetwork = "weickert-brox",
     *,
     time: float | None = None,
+    noise: float | None = None,
     channel_axis: int | None = None,
     tile: int | None = None,
     out: Any = None,
@@ -51,8 +53,11 @@ def map(
     model : str, Model or DiffusionNetwork
         A name of ``whorl.models.names()`` with its ``settings`` (contrast, alpha, ...), a model already built, or a
         trained network.
-    time : float
-        Diffusion time; networks have none.
+    time : float, optional
+        Diffusion time; networks have none. Without contrast and time, both follow from the noise, which is measured on
+        samples of the image; with a contrast of your own the time is 5.
+    noise : float, optional
+        Standard deviation of the noise, where it is known and no contrast is given.
     channel_axis : int, optional
         The axis of the channels; None for a grey image.
     tile : int, optional
@@ -89,14 +94,17 @@ def map(
     """
     if not isinstance(model, str) and settings:
         raise ValueError(f"large.map: the model is built already. Give {', '.join(settings)} to models.build.")
-    if isinstance(model, str) and settings.get("contrast") is None:
-        raise ValueError(
-            "large.map: contrast is missing. Give it in the image's own units, for example contrast=12.0 for edges of "
-            "12 grey values."
-        )
-    built = models.build(model, **settings) if isinstance(model, str) else model
     axis = _channel_axis(image, channel_axis)
     working_dtype(image.dtype, "large.map")
+    automatic = isinstance(model, str) and settings.get("contrast") in (None, "auto")
+    if noise is not None and not automatic:
+        raise ValueError(f"large.map: noise = {noise} has no effect beside a contrast. Leave one of them out.")
+    if isinstance(model, str) and automatic:
+        settings.pop("contrast", None)
+        parts = list(_samples(image, axis))
+        chosen = automatic_settings(model, parts, noise=noise, time=time, engine=engine, **settings)
+        settings["contrast"], time = chosen.contrast, chosen.time
+    built = models.build(model, **settings) if isinstance(model, str) else model
     how = {"scheme": scheme, "cycles": cycles, "tau": tau, "engine": engine}
     steps = _stages(built.to(device), time, how)
     if type(image).__module__.partition(".")[0] == "dask":
@@ -114,12 +122,21 @@ def map(
 
 def _stages(model: models.Model | DiffusionNetwork, time: float | None, how: dict[str, Any]) -> tuple[Stage, ...]:
     if isinstance(model, models.Model):
-        if time is None:
-            raise ValueError("large.map: time is missing. Give the diffusion time, for example time=5.0.")
-        return stages(model, time, **how)
+        return stages(model, DEFAULT_TIME if time is None else time, **how)
     if time is not None or how != {"scheme": "explicit", "cycles": None, "tau": None, "engine": "auto"}:
         raise ValueError("large.map: a trained network has its own steps. Leave time, scheme, tau and engine out.")
     return network_stages(model)
+
+
+def _samples(image: Any, axis: int | None) -> Iterator[torch.Tensor]:
+    """Parts of the image that stand for it, as tensors ``(1, c, y, x)``."""
+    kind = working_dtype(image.dtype, "large.map")
+    for place in sample_slices([size for index, size in enumerate(image.shape) if index != axis]):
+        where = [*place]
+        if axis is not None:
+            where.insert(axis, slice(None))
+        part = torch.from_numpy(np.asarray(image[tuple(where)]).astype(kind))
+        yield part[None, None] if axis is None else part.movedim(axis, 0)[None].contiguous()
 
 
 def _map_windows(

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["Window", "samples", "windows"]
+from whorl.automatic import sample_slices
 
-SIDE, COUNT = 256, 4  # of the windows that stand for an image, and how many of them along each axis
+__all__ = ["Window", "samples", "windows"]
 
 
 class Window(NamedTuple):
@@ -57,20 +57,6 @@ def windows(height: int, width: int, rows: int, columns: int) -> Iterator[Window
 
 
 def samples(height: int, width: int) -> Iterator[Window]:
-    """Windows that stand for the image when its statistics are measured: all of it, or 4 along an axis that is long.
-
-    They depend on the size of the image only, so that a measurement is one for the whole image, however it is cut.
-
-    >>> len(list(samples(1024, 1024))), len(list(samples(5000, 800)))
-    (1, 4)
-    """
-    for top, bottom in _spread(height):
-        for left, right in _spread(width):
-            yield Window(top, bottom, left, right)
-
-
-def _spread(size: int) -> list[tuple[int, int]]:
-    if size <= SIDE * COUNT:
-        return [(0, size)]
-    starts = [number * (size - SIDE) // (COUNT - 1) for number in range(COUNT)]
-    return [(start, start + SIDE) for start in starts]
+    """Windows that stand for the image when something is measured on it; see :func:`whorl.automatic.sample_slices`."""
+    for rows, columns in sample_slices((height, width)):
+        yield Window(rows.start, rows.stop, columns.start, columns.stop)

@@ -1,0 +1,18 @@
+"""Settings measured on the picture itself: its noise, and from that the contrast and the diffusion time."""
+
+from whorl.automatic.noise import noise_level
+from whorl.automatic.rules import RULES, Rule, rule
+from whorl.automatic.samples import sample_slices, samples_of
+from whorl.automatic.settings import DEFAULT_TIME, AutomaticSettings, automatic_settings
+
+__all__ = [
+    "DEFAULT_TIME",
+    "RULES",
+    "AutomaticSettings",
+    "Rule",
+    "automatic_settings",
+    "noise_level",
+    "rule",
+    "sample_slices",
+    "samples_of",
+]

@@ -1,0 +1,93 @@
+"""Contrast and diffusion time from the noise, when nobody gave them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whorl.automatic.noise import noise_level
+from whorl.automatic.rules import rule
+from whorl.foundations import validation
+from whorl.models import Model, build
+
+__all__ = ["AutomaticSettings", "automatic_settings"]
+
+DEFAULT_TIME = 5.0
+"""The diffusion time of a model whose contrast is given and whose time is not."""
+
+LONGEST = 20.0
+"""The flow stops at this time, if it has removed less by then."""
+
+
+@dataclass(frozen=True)
+class AutomaticSettings:
+    """What a model is to be run with: the noise it is meant for, its contrast and its diffusion time."""
+
+    noise: float
+    contrast: float
+    time: float
+
+
+def automatic_settings(
+    name: str,
+    samples: Sequence[Tensor],
+    *,
+    noise: float | None = None,
+    time: float | None = None,
+    engine: str = "auto",
+    **options: Any,
+) -> AutomaticSettings:
+    r"""Settings for the model of that name, from samples of the picture it is to filter.
+
+    The contrast is a multiple of the noise that depends on the model (:data:`whorl.automatic.RULES`): what is weaker
+    counts as noise, what is stronger as an edge. The time is that at which the model has removed most of the noise from
+    the samples, in root mean square, so that a clean picture is hardly changed.
+
+    Parameters
+    ----------
+    name : str
+        One of ``whorl.models.names()``.
+    samples : sequence of Tensor
+        Images ``(n, c, y, x)`` or volumes that stand for the picture; see :func:`whorl.automatic.samples_of`.
+    noise, time : float, optional
+        Known already; what is left out is measured.
+    engine : str
+        One of ``whorl.engines.ENGINES``.
+    **options
+        For ``whorl.models.build``.
+
+    >>> ramp = torch.arange(64.0).expand(1, 1, 64, 64)
+    >>> noisy = ramp + 5 * torch.randn(1, 1, 64, 64, generator=torch.Generator().manual_seed(0))
+    >>> chosen = automatic_settings("perona-malik", [noisy], noise=5.0)
+    >>> chosen.contrast, 0.5 < chosen.time < 5
+    (7.5, True)
+    """
+    measured = noise_level(samples) if noise is None else validation.number(noise, "noise", name, 0.0)
+    chosen = rule(name)
+    if measured == 0:
+        # Nothing is to be removed: any contrast will do, for no time at all.
+        return AutomaticSettings(0.0, 1.0, 0.0 if time is None else time)
+    contrast = chosen.contrast * measured
+    if time is None:
+        model = build(name, contrast=contrast, **options)
+        time = _stopping_time(model, samples, chosen.removed * measured, engine)
+    return AutomaticSettings(measured, contrast, time)
+
+
+@torch.no_grad()
+def _stopping_time(model: Model, samples: Sequence[Tensor], wanted: float, engine: str) -> float:
+    """When the root mean square of what was removed from the samples reaches the wanted value."""
+    tau, time, before = model.automatic_step() / 2, 0.0, 0.0
+    states = list(samples)
+    count = sum(part.numel() for part in states)
+    while time < LONGEST:
+        states = [model.step(part, tau, engine=engine) for part in states]
+        pairs = zip(states, samples, strict=True)
+        removed = sum(float((after - part).double().square().sum()) for after, part in pairs) / count
+        if removed >= wanted**2:
+            # The square of what is removed grows by little in a step: a straight line is close enough.
+            return time + tau * (wanted**2 - before) / (removed - before)
+        time, before = time + tau, removed
+    return LONGEST

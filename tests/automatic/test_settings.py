@@ -1,0 +1,81 @@
+"""Contrast and time from the noise."""
+
+import pytest
+import torch
+
+import whorl
+from whorl import models
+from whorl.automatic import DEFAULT_TIME, RULES, automatic_settings, samples_of
+from whorl.automatic.settings import LONGEST
+
+DENOISING = [name for name, rule in RULES.items() if rule is not None]
+
+
+def test_every_model_has_a_rule_or_is_known_to_have_none():
+    assert set(RULES) >= set(models.names())
+
+
+def scene(level: float = 10.0, channels: int = 1) -> torch.Tensor:
+    y, x = torch.meshgrid(torch.arange(40.0), torch.arange(40.0), indexing="ij")
+    disc = 120.0 * ((x - 20) ** 2 + (y - 20) ** 2 < 150)
+    noise = torch.randn(1, channels, 40, 40, generator=torch.Generator().manual_seed(1))
+    return (disc + level * noise).float()
+
+
+@pytest.mark.parametrize("name", DENOISING)
+def test_the_flow_stops_when_most_of_the_noise_is_gone(name):
+    u = scene(channels=3)
+    chosen = automatic_settings(name, [u], noise=10.0, engine="reference")
+    model = models.build(name, contrast=chosen.contrast)
+    removed = float((model(u, chosen.time, engine="reference") - u).square().mean().sqrt())
+    assert chosen.contrast == RULES[name].contrast * 10
+    assert chosen.time < LONGEST
+    # The time is found on half steps, between which a straight line is drawn, and reached in whole ones.
+    assert removed == pytest.approx(RULES[name].removed * 10, rel=0.08)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 256.0])
+def test_settings_follow_the_units(factor):
+    one, other = (automatic_settings("weickert-brox", [f * scene()]) for f in (1.0, factor))
+    assert other.contrast == pytest.approx(factor * one.contrast, rel=1e-4)
+    assert other.time == pytest.approx(one.time, rel=1e-3)
+
+
+def test_a_clean_picture_is_hardly_changed():
+    ramp = torch.arange(40.0).expand(1, 1, 40, 40)
+    chosen = automatic_settings("weickert-brox", [ramp])
+    assert (chosen.noise, chosen.time) == (0.0, 0.0)
+
+
+def test_what_is_given_is_kept():
+    assert automatic_settings("gerig", [scene()], noise=4.0, time=2.0).time == 2
+    with pytest.raises(ValueError, match="noise"):
+        automatic_settings("gerig", [scene()], noise=-1.0)
+
+
+def test_models_that_do_not_remove_noise_say_what_to_give():
+    with pytest.raises(ValueError, match="Give both"):
+        automatic_settings("ced", [scene()])
+
+
+def test_large_pictures_are_measured_on_samples():
+    u = torch.zeros(1, 1, 2000, 40)
+    assert [tuple(part.shape) for part in samples_of(u)] == [(1, 1, 256, 40)] * 4
+    assert sum(part.numel() for part in samples_of(torch.zeros(1, 1, 300, 20, 400))) == (4 * 48) * 20 * (4 * 48)
+
+
+def test_diffuse_takes_what_follows_from_the_noise():
+    image = scene()[0, 0].numpy()
+    chosen = automatic_settings("weickert-brox", [scene()])
+    plain = whorl.diffuse(image, contrast=chosen.contrast, time=chosen.time)
+    for automatic in (
+        whorl.diffuse(image),
+        whorl.diffuse(image, contrast="auto"),
+        whorl.diffuse(image, noise=chosen.noise),
+    ):
+        assert (automatic == plain).all()
+    assert (whorl.diffuse(image, contrast=9.0) == whorl.diffuse(image, contrast=9.0, time=DEFAULT_TIME)).all()
+    with pytest.raises(ValueError, match="no effect beside a contrast"):
+        whorl.diffuse(image, contrast=9.0, noise=5.0)
+    with pytest.raises(ValueError, match="NaN"):
+        whorl.diffuse(image * float("nan"))
