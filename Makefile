@@ -31,6 +31,7 @@ test-random: $(VENV)/.dev
 # What `make test` leaves out: long runs, such as training killed ten times and the full test of the shipped networks.
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/properties
 
 # Deliberate faults in the core folders, and whether the tests notice them (an hour on two cores); for example
 # `make mutate WORDS="schemes energies"` or `make mutate WORDS="--sample 30"`.

@@ -219,6 +219,7 @@ def test_defaults_and_scales():
             assert not any(p.requires_grad for p in diffusivities.by_name(name, 2.0).parameters())
         assert float(diffusivities.by_name(name, 2.0).contrast) == 2
     assert any(p.requires_grad for p in diffusivities.by_name("tv", 2.0, trainable=True).parameters())
+    assert not any(p.requires_grad for p in diffusivities.Charbonnier(2.0).parameters())
 
 
 def test_weickert_is_flat_where_the_exponential_vanishes(dtype):

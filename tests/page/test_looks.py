@@ -30,7 +30,9 @@ DESKTOP = {"viewport": {"width": 1360, "height": 1020}}
 )
 def test_screenshots(drive: Any, name: str, options: dict[str, Any], fragment: str, part: str) -> None:
     folder = os.environ.get("WHORL_SCREENSHOTS")
-    result = drive("screenshot", fragment=fragment, part=part, complete=bool(folder) and "fill" not in name, options=options)
+    result = drive(
+        "screenshot", fragment=fragment, part=part, complete=bool(folder) and "fill" not in name, options=options
+    )
     assert result["overflow"] == 0, "nothing may stick out to the side"
     shot = Image.open(io.BytesIO(base64.b64decode(result["content"]))).convert("RGB")
     corner = np.asarray(shot)[5, 5].mean()

@@ -30,6 +30,7 @@ def map(
     *,
     time: float | None = None,
     noise: float | None = None,
+    factor: float = 1.0,
     channel_axis: int | None = None,
     tile: int | None = None,
     out: Any = None,
@@ -58,6 +59,9 @@ def map(
         samples of the image; with a contrast of your own the time is 5.
     noise : float, optional
         Standard deviation of the noise, where it is known and no contrast is given.
+    factor : float
+        For networks: the image is multiplied by this before the first block and divided by it after the last. With
+        (noise trained for) / (noise of the image) a network meets the noise it knows.
     channel_axis : int, optional
         The axis of the channels; None for a grey image.
     tile : int, optional
@@ -106,7 +110,7 @@ def map(
         settings["contrast"], time = chosen.contrast, chosen.time
     built = models.build(model, **settings) if isinstance(model, str) else model
     how = {"scheme": scheme, "cycles": cycles, "tau": tau, "engine": engine}
-    steps = _stages(built.to(device), time, how)
+    steps = _stages(built.to(device), time, how, factor)
     if type(image).__module__.partition(".")[0] == "dask":
         from whorl.large.lazy import map_lazy
 
@@ -120,12 +124,16 @@ def map(
     return out
 
 
-def _stages(model: models.Model | DiffusionNetwork, time: float | None, how: dict[str, Any]) -> tuple[Stage, ...]:
+def _stages(
+    model: models.Model | DiffusionNetwork, time: float | None, how: dict[str, Any], factor: float
+) -> tuple[Stage, ...]:
     if isinstance(model, models.Model):
+        if factor != 1:
+            raise ValueError(f"large.map: factor = {factor:g} is for networks. Scale the contrast instead.")
         return stages(model, DEFAULT_TIME if time is None else time, **how)
     if time is not None or how != {"scheme": "explicit", "cycles": None, "tau": None, "engine": "auto"}:
         raise ValueError("large.map: a trained network has its own steps. Leave time, scheme, tau and engine out.")
-    return network_stages(model)
+    return network_stages(model, factor)
 
 
 def _samples(image: Any, axis: int | None) -> Iterator[torch.Tensor]:

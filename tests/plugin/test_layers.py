@@ -1,0 +1,120 @@
+"""Layers come out filtered as arrays do: planes, colours, pixel size, lazy data; and a computation can be stopped."""
+
+import re
+from importlib.resources import files as package_files
+from pathlib import Path
+from types import SimpleNamespace
+
+import dask.array as da
+import numpy as np
+import pytest
+import torch
+
+import whorl
+from whorl import plugin
+
+
+def layer(data, rgb=False, scale=(2.0, 2.0)):
+    return SimpleNamespace(data=data, rgb=rgb, name="cells", scale=scale, translate=(0.0, 0.0))
+
+
+def test_manifest_names_what_exists():
+    manifest = (package_files("whorl") / "napari.yaml").read_text()
+    named = re.findall(r'python_name: "whorl\.plugin\.widgets:(\w+)"', manifest)
+    source = (Path(plugin.__file__).parent / "widgets.py").read_text()
+    assert len(named) == 2
+    assert all(f"class {name}(" in source for name in named)
+    assert set(re.findall(r"command: ([\w.]+)", manifest)) == set(re.findall(r"id: ([\w.]+)", manifest))
+    assert "readers" not in manifest  # napari reads pictures itself
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_planes_and_colours(lazy):
+    data = np.random.default_rng(0).integers(0, 255, (2, 3, 40, 30), np.uint8)
+    given = da.from_array(data, chunks=(1, 1, 20, 20)) if lazy else data
+    job = plugin.Job()
+    result, how, kind = plugin.filter_layer(layer(given), "perona-malik", contrast=9.0, time=1.0, job=job)
+    assert (kind, how["scale"], isinstance(result, da.Array)) == ("image", (2.0, 2.0), lazy)
+    assert job.share == pytest.approx(1)
+    expected = whorl.diffuse(data[1, 2], "perona-malik", contrast=9.0, time=1.0)
+    assert np.array_equal(np.asarray(result)[1, 2], expected)
+
+
+def test_lazy_layers_are_read_window_by_window():
+    seen = []
+
+    def block(block_info=None):
+        seen.append(block_info[None]["chunk-location"])
+        return np.ones((512, 512), np.uint16)
+
+    data = da.map_blocks(block, chunks=((512,) * 6, (512,) * 6), dtype=np.uint16)
+    seen.clear()
+    result, _, _ = plugin.filter_layer(layer(data), "perona-malik", contrast=9.0, time=0.4)
+    assert not seen  # nothing is computed before somebody looks
+    part = result[600:700, 600:700].compute()
+    assert part.shape == (100, 100)
+    assert len(set(seen)) <= 9  # the chunk and its neighbours, of thirty-six
+
+
+def test_rgb_is_filtered_together_and_alpha_is_not():
+    data = np.random.default_rng(0).integers(0, 255, (40, 30, 4), np.uint8)
+    result, how, _ = plugin.filter_layer(layer(data, rgb=True), contrast=9.0, time=1.0)
+    expected = whorl.diffuse(data[..., :3], "weickert-brox", contrast=9.0, time=1.0, channel_axis=-1)
+    assert np.array_equal(result[..., :3], expected)
+    assert np.array_equal(result[..., 3], data[..., 3])
+    assert how["rgb"]
+
+
+def test_contrast_is_measured():
+    ramp = np.tile(5 * np.arange(40), (30, 1)).astype(np.uint8)
+    _, how, _ = plugin.filter_layer(layer(ramp), "perona-malik", time=1.0)
+    assert "contrast 5," in how["name"]
+
+
+def test_pixels_have_the_layers_size():
+    data = np.random.default_rng(0).normal(100, 20, (30, 20))
+    result, _, _ = plugin.filter_layer(layer(data, scale=(0.4, 0.1)), "gerig", contrast=9.0, time=1.0)
+    expected = whorl.diffuse(data, "gerig", contrast=9.0, time=1.0, spacing=(4.0, 1.0))
+    assert np.allclose(result, expected)
+    square, _, _ = plugin.filter_layer(layer(data, scale=(0.1, 0.1)), "gerig", contrast=9.0, time=1.0)
+    assert not np.allclose(result, square)
+
+
+def test_sigma_reaches_the_models_that_have_one():
+    data = np.random.default_rng(0).normal(100, 20, (30, 20))
+    result, _, _ = plugin.filter_layer(layer(data), "eed", contrast=9.0, time=1.0, sigma=2.0)
+    assert np.array_equal(result, whorl.diffuse(data, "eed", contrast=9.0, time=1.0, sigma=2.0))
+    plain, _, _ = plugin.filter_layer(layer(data), "gerig", contrast=9.0, time=1.0, sigma=2.0)
+    assert np.array_equal(plain, whorl.diffuse(data, "gerig", contrast=9.0, time=1.0))
+
+
+def test_denoising_scales_to_the_level_the_network_knows():
+    data = np.random.default_rng(0).normal(100, 25, (40, 30)).astype(np.float32)
+    result, how, _ = plugin.denoise_layer(layer(data), "isotropic-0.41", noise=25.0)
+    with torch.no_grad():
+        u = torch.from_numpy(data)[None, None] * 2.4
+        expected = whorl.load("isotropic-0.41")(u)[0, 0].numpy() / 2.4
+    assert np.allclose(result, expected, atol=1e-3)
+    assert "noise 25" in how["name"]
+    estimated, how, _ = plugin.denoise_layer(layer(data), "isotropic-0.41")
+    assert estimated.std() < 0.5 * data.std()
+    flat = np.full((20, 20), 7, np.uint8)
+    copied, how, _ = plugin.denoise_layer(layer(flat))
+    assert np.array_equal(copied, flat)
+    assert "copied" in how["name"]
+
+
+def test_a_job_can_be_cancelled():
+    job = plugin.Job()
+    job.cancelled = True
+    data = np.random.default_rng(0).normal(100, 20, (3, 60, 50))
+    with pytest.raises(plugin.Cancelled):
+        plugin.filter_layer(layer(data), "perona-malik", contrast=9.0, time=1.0, job=job)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "largest"),
+    [(np.uint8, 255), (np.uint16, 65535), (np.int16, 65535), (np.float32, 12.0), (np.bool_, 1)],
+)
+def test_the_contrast_offered_fits_the_type(dtype, largest):
+    assert plugin.contrast_range(dtype, (-2.0, 10.0)) == largest

@@ -1,0 +1,99 @@
+"""The widgets in a real napari without a screen, where it is installed."""
+
+import os
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of napari and its parts
+    for needed in ("napari", "qtpy.QtWidgets", "magicgui", "napari.layers", "napari.components", "napari.qt.threading"):
+        pytest.importorskip(needed, reason="needs napari and Qt (whorl[napari])", exc_type=ImportError)
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def viewer():
+    from napari.components import ViewerModel
+    from qtpy.QtWidgets import QApplication
+
+    application = QApplication.instance() or QApplication([])
+    yield ViewerModel()
+    application.processEvents()
+
+
+def wait(widget, seconds=60.0):
+    from qtpy.QtWidgets import QApplication
+
+    deadline = time.monotonic() + seconds
+    while not widget.run.enabled and time.monotonic() < deadline:
+        QApplication.instance().processEvents()
+        time.sleep(0.01)
+    assert widget.run.enabled
+
+
+def choose(widget, layer):
+    widget.layer.choices = [layer]
+    widget.layer.value = layer
+
+
+def test_filter_widget_adds_a_layer(viewer):
+    from whorl.plugin.widgets import FilterWidget
+
+    data = np.random.default_rng(0).integers(0, 65535, (2, 40, 30)).astype(np.uint16)
+    layer = viewer.add_image(data, name="cells", scale=(1.0, 4.0, 1.0))
+    widget = FilterWidget(viewer)
+    choose(widget, layer)
+    assert widget.contrast.max == 65535
+    assert not widget.sigma.enabled
+    widget.model.value = "eed"
+    assert widget.sigma.enabled
+    widget.contrast.value, widget.time.value = 9000.0, 1.0
+    widget.start()
+    wait(widget)
+    added = viewer.layers[-1]
+    assert "eed" in added.name
+    assert tuple(added.scale) == (1.0, 4.0, 1.0)
+    assert added.data.dtype == np.uint16
+    assert not np.array_equal(added.data, data)
+
+
+def test_cancelling_adds_nothing(viewer):
+    from whorl.plugin.widgets import FilterWidget
+
+    layer = viewer.add_image(np.random.default_rng(0).normal(100, 20, (50, 256, 256)))
+    widget = FilterWidget(viewer)
+    choose(widget, layer)
+    widget.contrast.value, widget.time.value = 9.0, 50.0
+    widget.start()
+    assert widget.cancel.enabled
+    widget.stop()
+    wait(widget)
+    assert len(viewer.layers) == 1
+    assert not widget.bar.visible
+
+
+def test_denoise_widget(viewer):
+    from whorl.plugin.widgets import DenoiseWidget
+
+    data = np.random.default_rng(0).normal(100, 25, (40, 30)).astype(np.float32)
+    layer = viewer.add_image(data)
+    widget = DenoiseWidget(viewer)
+    choose(widget, layer)
+    widget.noise.value = 25.0
+    widget.start()
+    wait(widget)
+    assert viewer.layers[-1].data.std() < 0.5 * data.std()
+
+
+def test_the_manifest_is_valid():
+    from importlib.resources import files
+
+    from npe2 import PluginManifest
+
+    manifest = PluginManifest.from_file(str(files("whorl") / "napari.yaml"))
+    assert {widget.display_name for widget in manifest.contributions.widgets} == {"Filter by diffusion", "Remove noise"}
