@@ -118,3 +118,17 @@ def test_a_job_can_be_cancelled():
 )
 def test_the_contrast_offered_fits_the_type(dtype, largest):
     assert plugin.contrast_range(dtype, (-2.0, 10.0)) == largest
+
+
+def test_the_scale_of_a_stack_counts():
+    data = np.random.default_rng(0).integers(0, 255, (2, 40, 30), np.uint8)
+    result, how, _ = plugin.filter_layer(layer(data, scale=(9.0, 0.8, 0.2)), contrast=30.0, time=2.0)
+    expected = whorl.diffuse(data[1], "weickert-brox", contrast=30.0, time=2.0, spacing=(4.0, 1.0))
+    assert np.array_equal(result[1], expected)
+    assert how["scale"] == (9.0, 0.8, 0.2)
+
+
+def test_one_contrast_for_all_planes():
+    ramp = np.tile(5 * np.arange(40), (30, 1)).astype(np.uint16)
+    _, how, _ = plugin.filter_layer(layer(np.stack([ramp, 4 * ramp, 4 * ramp])), "perona-malik", time=1.0)
+    assert "contrast 20," in how["name"]
