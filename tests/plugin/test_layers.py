@@ -12,6 +12,7 @@ import torch
 
 import whorl
 from whorl import plugin
+from whorl.automatic import automatic_settings, samples_of
 
 
 def layer(data, rgb=False, scale=(2.0, 2.0)):
@@ -65,10 +66,11 @@ def test_rgb_is_filtered_together_and_alpha_is_not():
     assert how["rgb"]
 
 
-def test_contrast_is_measured():
-    ramp = np.tile(5 * np.arange(40), (30, 1)).astype(np.uint8)
-    _, how, _ = plugin.filter_layer(layer(ramp), "perona-malik", time=1.0)
-    assert "contrast 5," in how["name"]
+def test_contrast_follows_from_the_noise():
+    noisy = np.random.default_rng(0).normal(1000, 50, (64, 64)).astype(np.float32)
+    _, how, _ = plugin.filter_layer(layer(noisy), "perona-malik", time=1.0)
+    chosen = automatic_settings("perona-malik", samples_of(torch.from_numpy(noisy)[None, None]), time=1.0)
+    assert f"contrast {chosen.contrast:.4g}," in how["name"]
 
 
 def test_pixels_have_the_layers_size():
@@ -129,6 +131,7 @@ def test_the_scale_of_a_stack_counts():
 
 
 def test_one_contrast_for_all_planes():
-    ramp = np.tile(5 * np.arange(40), (30, 1)).astype(np.uint16)
-    _, how, _ = plugin.filter_layer(layer(np.stack([ramp, 4 * ramp, 4 * ramp])), "perona-malik", time=1.0)
-    assert "contrast 20," in how["name"]
+    planes = np.random.default_rng(1).normal(1000, 50, (3, 40, 40)).astype(np.float32)
+    _, how, _ = plugin.filter_layer(layer(planes), "perona-malik", time=1.0)
+    parts = [torch.from_numpy(plane)[None, None] for plane in planes]
+    assert f"contrast {automatic_settings('perona-malik', parts, time=1.0).contrast:.4g}," in how["name"]

@@ -85,7 +85,7 @@ class FilterWidget(_LayerWidget):
 
     def __init__(self, napari_viewer: "napari.viewer.Viewer") -> None:
         self.model = ComboBox(label="Model", choices=names(), value="weickert-brox")
-        self.contrast = FloatSpinBox(label="Contrast (0: measure)", value=0.0, min=0.0, max=255.0)
+        self.contrast = FloatSpinBox(label="Contrast (0: from the noise)", value=0.0, min=0.0, max=255.0)
         self.time = FloatSpinBox(label="Time", value=5.0, min=0.0, max=10_000.0)
         self.sigma = FloatSpinBox(label="Sigma", value=1.0, min=0.0, max=100.0, step=0.1, enabled=False)
         super().__init__(napari_viewer, [self.model, self.contrast, self.time, self.sigma])
