@@ -1,6 +1,6 @@
 """The page in the browser: moves of a slider, curves, strokes of the brush, in a real Chromium.
 
-Needs Chromium, node and the packages of ``web`` (``npm ci --prefix web``). Times are a visitor's: from the move until the
+Needs Chromium, node and the packages of ``web`` (``npm ci --prefix web``). Times are a visitor's: from a move until the
 picture that belongs to it is painted.
 """
 

@@ -10,6 +10,7 @@ import torch
 from scipy import ndimage
 
 from whorl import diffusivities
+from whorl.automatic import automatic_settings
 from whorl.models import build, names, uncoupled_twin
 from whorl.models.catalogue import row
 
@@ -137,7 +138,6 @@ def test_bands_on_several_workers_give_the_bits_of_the_whole(drive: Any) -> None
 
 
 def test_noise_contrast_and_time_are_the_library_s(drive: Any) -> None:
-    automatic_settings = pytest.importorskip("whorl.automatic").automatic_settings
     rng = np.random.default_rng(7)
     y, x = np.mgrid[:150, :130]
     clean = 128 + 60 * np.sin(x / 9) * np.cos(y / 13) + 60 * (np.hypot(x - 60, y - 70) < 30)

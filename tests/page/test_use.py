@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 
 import whorl
+from whorl.automatic import automatic_settings
 from whorl.page import STATIC, copy_site, make_server
 
 
@@ -124,7 +125,6 @@ def test_address_brings_back_what_was_shown(drive: Any) -> None:
 
 @pytest.mark.parametrize("model", ["weickert-brox", "eed"])
 def test_own_picture_gets_its_own_contrast_and_time(drive: Any, photo: np.ndarray, model: str) -> None:
-    automatic_settings = pytest.importorskip("whorl.automatic").automatic_settings
     result = drive("automatic", content=png(photo), model=model)
     samples = torch.from_numpy(photo.astype(np.float32)).permute(2, 0, 1)[None]
     expected = automatic_settings(model, [samples])

@@ -14,6 +14,8 @@ import torch
 
 from whorl import diffusivities
 from whorl.activations import AxisAligned
+from whorl.automatic import noise, settings
+from whorl.automatic.rules import RULES
 from whorl.inpainting.images import MODELS as FILLING
 from whorl.models import Model, build, names, uncoupled_twin
 from whorl.models.catalogue import row
@@ -47,14 +49,14 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
         "scales": [{"sigma": s, "weight": w} for s, w in zip(sampling.sigma, sampling.omega, strict=True)],
         "directions": directional.weights,
         "diffusivities": {name: {"maximum": _power(name)} for name in _compiled()},
-        "automatic": {"removed": 0.9, "longest": 20.0},
+        "automatic": {"longest": settings.LONGEST},
         "noise": {
-            "block": 16,
-            "quantile": 0.1,
-            "normalQuantile": -1.2815515655446004,
-            "leastCut": 0.25,
-            "free": 0.01,
-            "rounds": 40,
+            "block": noise.BLOCK,
+            "quantile": noise.QUANTILE,
+            "normalQuantile": noise.NORMAL_QUANTILE,
+            "leastCut": noise.LEAST_CUT,
+            "free": noise.FREE,
+            "rounds": noise.ROUNDS,
         },
         "models": {name: _model(name, tuple(alphas)) for name in names()},
         "filling": {way: FILLING[way] for way in ("eed", "homogeneous")},
@@ -94,25 +96,25 @@ def _power(name: str) -> int:
 
 
 def _model(name: str, alphas: tuple[float, ...]) -> dict[str, Any]:
-    entry, model = row(name), build(name)
-    settings = {option: _default(model, option) for option in OFFERED if option in entry.options}
-    own = tuple(sorted({*alphas, settings["alpha"]})) if "alpha" in settings else (None,)
+    entry, model, rule = row(name), build(name), RULES[name]
+    options = {option: _default(model, option) for option in OFFERED if option in entry.options}
+    own = tuple(sorted({*alphas, options["alpha"]})) if "alpha" in options else (None,)
     built = [build(name) if alpha is None else build(name, alpha=alpha) for alpha in own]
     return {
         "title": entry.title,
         **_parts(model, [m.automatic_step() for m in built]),
-        "options": settings,
+        "options": options,
         "alphas": list(own),
-        "contrastPerNoise": getattr(entry, "contrast_per_noise", 1.2),
-        "reach": _plain(name, settings).reach,
+        "rule": rule and rule._asdict(),
+        "reach": _plain(name, options).reach,
         "diffusivities": [d for d in _compiled() if _takes(name, d)],
         "twin": _parts(uncoupled_twin(model), [uncoupled_twin(m).automatic_step() for m in built]),
     }
 
 
-def _plain(name: str, settings: dict[str, float]) -> Model:
+def _plain(name: str, options: dict[str, float]) -> Model:
     """The model without any Gaussian: the page adds their radii to its reach."""
-    none: dict[str, Any] = {option: 0.0 for option in ("sigma", "rho") if option in settings}
+    none: dict[str, Any] = {option: 0.0 for option in ("sigma", "rho") if option in options}
     return build(name, **none)
 
 

@@ -19,6 +19,7 @@ import { showOwn, showScenes } from "./thumbs.js";
 import { START } from "./words.js";
 
 const SEED = 20; // of the noise
+const PHOTOGRAPHS = "weickert-brox"; // the model a picture of one's own starts with
 const get = (id) => document.getElementById(id);
 const pool = new Pool(Math.max(2, Math.min(4, navigator.hardwareConcurrency ?? 2)));
 
@@ -48,7 +49,7 @@ function choose(key, value) {
 
 // Contrast and time suit the picture; drawn pictures have settings of their own.
 function parameters() {
-  const suited = state.own ? automatic.get(state.model) : START[state.model];
+  const suited = automatic.get(state.model) ?? START[state.model];
   return { ...MODELS[state.model].options, ...suited, ...given[state.model] };
 }
 
@@ -122,7 +123,7 @@ async function refreshView() {
 
 // Contrast and time for the picture shown, where nobody has given them.
 async function suit() {
-  if (state.own && state.mode === "filter" && !automatic.has(state.model)) {
+  if (state.own && state.mode === "filter" && MODELS[state.model].rule && !automatic.has(state.model)) {
     const { noisy, height, width } = shownPicture, name = state.model;
     const options = { ...MODELS[name].options, ...given[name], diffusivity: values().diffusivity };
     const { contrast, time } = await pool.ask("automatic", { planes: noisy, height, width, name, options });
@@ -152,6 +153,7 @@ async function open(file) {
   try {
     state.own = state.last = await readPicture(file);
     state.noise = 0;
+    if (!MODELS[state.model].rule) state.model = PHOTOGRAPHS; // a model that does not remove noise is no start
     for (const name of Object.keys(given)) { delete given[name].contrast; delete given[name].time; } // chosen for another picture
     showOwn(state.own);
     get("failure").hidden = true;

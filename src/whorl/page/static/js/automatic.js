@@ -5,20 +5,20 @@ import { diffuse } from "./filter.js";
 import { MODELS, makePlan } from "./models.js";
 import { noiseLevel } from "./noise.js";
 
-const { removed, longest } = catalogue.automatic;
+const { longest } = catalogue.automatic;
 
 // The contrast is a multiple of the noise that depends on the model; the time is that at which the model has removed
-// the stated share of the noise.
+// most of the noise.
 export function automaticSettings(kernel, planes, height, width, name, options, known = null) {
   const noise = known ?? noiseLevel(planes, height, width);
   if (noise === 0) return { noise, contrast: 1, time: 0 };
-  const contrast = MODELS[name].contrastPerNoise * noise;
+  const { contrast: multiple, removed } = MODELS[name].rule, contrast = multiple * noise;
   return { noise, contrast, time: stoppingTime(kernel, planes, height, width, name, { ...options, contrast }, removed * noise) };
 }
 
 // When the root mean square of what was removed reaches the wanted value; between two steps a straight line is close.
 function stoppingTime(kernel, planes, height, width, name, values, wanted) {
-  const one = { ...makePlan(name, { ...values, time: 1 }), steps: 1, tau: makePlan(name, { ...values, time: 1 }).largest };
+  const plan = makePlan(name, { ...values, time: 1 }), one = { ...plan, steps: 1, tau: plan.largest / 2 };
   const count = planes.length * height * width;
   let time = 0, before = 0, state = planes;
   while (time < longest) {
