@@ -20,6 +20,7 @@ SUITES = (
     "behaviour",
     "quality_denoise",
     "quality_turn",
+    "quality_turn_volume",
     "scaling",
     "latency",
     "page",

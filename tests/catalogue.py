@@ -121,6 +121,21 @@ MODELS |= {
     ),
 }
 NETWORKS = {name: whorl.load(name) for name in whorl.networks.available()}
+_IN_SPACE = {"multiscale-isotropic": {"scales": 3}, "multiscale-anisotropic": {"scales": 3}, "ced": {"gamma": 0.0}}
+SPATIAL_MODELS = {
+    name: whorl.models.build(name, contrast=CONTRAST, **_IN_SPACE.get(name, {}))
+    for name in whorl.models.names()
+    if name != "weickert-integration"  # exists in the plane alone
+}
+SPATIAL_MODELS |= {
+    "perona-malik, spacing": whorl.models.build("perona-malik", contrast=CONTRAST, spacing=(2.0, 1.0, 0.7), alpha=0.1),
+    "weickert-brox, spacing, charbonnier": whorl.models.build(
+        "weickert-brox", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0), diffusivity="charbonnier"
+    ),
+    "eed, spacing": whorl.models.build("eed", contrast=CONTRAST, spacing=(2.0, 1.0, 1.5), sigma=0.8),
+    "ced, spacing": whorl.models.build("ced", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0), rho=2.0),
+    "you-kaveh, spacing": whorl.models.build("you-kaveh", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0)),
+}
 ENERGETIC = {name: model for name, model in MODELS.items() if not model.no_energy()}
 
 

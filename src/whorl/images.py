@@ -100,6 +100,9 @@ def diffuse(
         sized = model.operator.dimension is not None
     else:
         sized = spacing is not None and not validation.single(spacing)
+        if not sized:
+            # What is known of the image is told the model: defaults in space may differ from those in the plane.
+            given["spacing"] = validation.spacing(1.0 if spacing is None else spacing, "diffuse").along(u.dim() - 2)
     if channel_axis is None and u.dim() == 5 and not sized and min(image.shape[0], image.shape[-1]) <= FEW:
         raise ShapeError(
             f"diffuse: shape {tuple(image.shape)} may be colour or a thin volume. For colour name the channel_axis, "

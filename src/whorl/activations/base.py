@@ -153,7 +153,10 @@ def _matrix_times(D: SymmetricMatrix, v: Responses, gamma: float) -> Responses:
     """
     d = D.dimensions
     if gamma and d == 3:
-        raise ValueError(f"Anisotropic: gamma = {gamma:g} is for the plane; in space only gamma = 0 is known.")
+        raise ValueError(
+            f"Anisotropic: gamma = {gamma:g} is for the plane; in space only gamma = 0 is known. Build the model with "
+            "gamma=0, or with a spacing of three numbers."
+        )
     channels = v.split(1, dim=3)
     p, details = channels[:d], channels[d:]
     flux = [ordered_sum(D.entry(i, j) * p[j] for j in range(d)) for i in range(d)]

@@ -1,5 +1,6 @@
 """Models by name."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,15 +50,18 @@ def build(
         In [0, 1/2]; 0.41 for second order models, 1/6 for You-Kaveh and 0.25 for ``ced`` unless given.
     gamma : float, optional
         In [0, 1], for anisotropic models; 0 (with energy) unless given, and 1 for ``ced``, which has no energy anyway
-        and then commutes best with rotations.
+        and then commutes best with rotations. For images alone: with a spacing of three numbers it is 0.
     diffusivity : str or Diffusivity
         A name of ``whorl.diffusivities.names()``, or an instance, which brings its own contrast.
-    spacing : (float, float)
-        Pixel size ``(h_y, h_x)``.
+    spacing : float or tuple of float
+        Pixel size ``(h_y, h_x)`` or voxel size ``(h_z, h_y, h_x)``. With one number the tensor decides: the model
+        filters images ``(n, c, y, x)`` and volumes ``(n, c, z, y, x)`` alike.
     sigma : float, optional
-        Presmoothing of ``eed``, ``ced`` and ``weickert-integration``; 1 by default.
+        Presmoothing of ``eed``, ``ced`` and ``weickert-integration``, a length in the units of spacing; one pixel by
+        default (the geometric mean where pixels are not square).
     rho : float, optional
-        Smoothing of the structure tensor of ``ced``: how long the lines are that it follows; 4 by default.
+        Smoothing of the structure tensor of ``ced``, a length: how long the lines are that it follows; four pixels by
+        default.
     directions : int, optional
         Number of directions of ``weickert-integration``; 8 by default.
     scales : int or ScaleSampling, optional
@@ -94,16 +98,19 @@ def build(
     if "diffusivity" in entry.options:
         settings.setdefault("diffusivity", DIFFUSIVITY)
     g = settings.get("diffusivity", DIFFUSIVITY)
+    sizes = validation.spacing(spacing, name)
+    pixel = math.prod(size ** (1 / len(sizes)) for size in sizes) if len({*sizes}) > 1 else sizes[0]
+    plane_gamma = 0.0 if sizes.dimension == 3 else entry.gamma
     setting = Setting(
         g=g if isinstance(g, Diffusivity) else by_name(g, contrast, trainable=trainable),
         contrast=contrast,
-        spacing=validation.spacing(spacing, name),
+        spacing=sizes,
         alpha=entry.alpha if alpha is None else validation.number(alpha, "alpha", name, 0.0, 0.5),
-        gamma=entry.gamma if gamma is None else validation.number(gamma, "gamma", name, 0.0, 1.0),
-        sigma=1.0 if sigma is None else validation.number(sigma, "sigma", name, 0.0),
-        rho=4.0 if rho is None else validation.number(rho, "rho", name, 0.0),
+        gamma=plane_gamma if gamma is None else validation.number(gamma, "gamma", name, 0.0, 1.0),
+        sigma=pixel if sigma is None else validation.number(sigma, "sigma", name, 0.0),
+        rho=4.0 * pixel if rho is None else validation.number(rho, "rho", name, 0.0),
         directions=8 if directions is None else directions,
-        scales=paper_scales(scales),
+        scales=paper_scales(scales, pixel),
         beta=beta,
         omega_inside=omega_inside,
         trainable=trainable,

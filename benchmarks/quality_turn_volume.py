@@ -1,0 +1,127 @@
+r"""Error under turns of space: winding sheets drawn upright and turned, filtered, compared where voxels meet voxels.
+
+Four turns by rational matrices (3-4-5 about z and about x, 1/3 about the diagonal of the cube, 1/9 about (1, 2, 2)) map
+a sublattice of the voxels onto itself, so that nothing is interpolated. At the shared voxels p the changes d = F(u) - u
+must agree:
+
+    error = |d_R(Rp) - d(p)| / |d(p)|,     root mean squares over the shared voxels; the worst turn counts.
+
+``sphere`` is the spread over the change at the voxels of radius 15 around a soft ball. Everyone filters up to the same
+time with the same contrast in his own terms, at the step his documentation allows in three dimensions.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers import Run, method
+from benchmarks.suite import Case, Rows, Suite
+
+__all__ = ["SUITE"]
+
+TIME, CONTRAST = 2.0, 12.0
+MODELS = (
+    "perona-malik",
+    "weickert-brox",
+    "eed",
+    "ced",
+    "multiscale-isotropic",
+    "multiscale-anisotropic",
+    "uncoupled",
+    "you-kaveh",
+    "lysaker",
+)
+SLICED = ("perona-malik", "weickert-brox", "eed")
+PEERS = {  # the step each takes in space, and why
+    "simpleitk-gradient": (0.0625, "ITK's limit in 3-D"),
+    "simpleitk-curvature": (0.0625, "ITK's limit in 3-D"),
+    "diplib-perona-malik": (0.125, "stable for six neighbours"),
+    "diplib-gaussian": (0.125, "stable for six neighbours"),
+    "diplib-coherence": (0.2, "fixed inside: ten steps"),
+    "medpy": (0.125, "stable for six neighbours"),
+}
+
+
+@dataclass(frozen=True)
+class Rough:
+    """The sheets with noise: random waves within a ball of frequencies, so that every lattice samples one function."""
+
+    deviation: float = 8.0
+    cutoff: float = 0.2
+    count: int = 160
+
+    def __call__(self, x: Any, y: Any, z: Any) -> Any:
+        from whorl.data.solids import Gyroid
+
+        rng = np.random.default_rng(7)
+        directions = rng.normal(size=(self.count, 3))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        waves = 2 * pi * self.cutoff * rng.random((self.count, 1)) ** (1 / 3) * directions
+        total = 0
+        for (a, b, c), phase in zip(waves.tolist(), (2 * pi * rng.random(self.count)).tolist(), strict=True):
+            total = total + (a * x + b * y + c * z + phase).cos()
+        return Gyroid()(x, y, z) + self.deviation * (2 / self.count) ** 0.5 * total
+
+
+def cases() -> dict[str, Case]:
+    from whorl.data.solids import Gyroid
+
+    return {"smooth sheets": partial(_case, Gyroid()), "sheets with noise 8 up to 0.2 cycles": partial(_case, Rough())}
+
+
+def _case(solid: Any) -> Rows:
+    from whorl.models import names
+
+    rows = [_row(f"whorl-{name}", _ours(name), solid) for name in MODELS if name in names()]
+    rows += [_row(f"whorl-{name}, slice by slice", _ours(name, sliced=True), solid) for name in SLICED]
+    for name, (tau, reason) in PEERS.items():
+        peer = method(name)
+        if peer.installed():
+            row = _row(name, _theirs(peer.load(), tau, name.startswith("simpleitk")), solid)
+            rows.append({**row, "library": peer.library, "version": peer.version(), "note": f"tau {tau:g}: {reason}"})
+    return rows
+
+
+def _row(name: str, filter: Callable[[Any], Any], solid: Any) -> dict[str, Any]:
+    import torch
+
+    from whorl.invariance import equal_sphere_error, solid_turn_error
+
+    errors = [error.relative for error in solid_turn_error(filter, solid=solid, dtype=torch.float32)]
+    keys = ("turn_z", "turn_x", "turn_diagonal", "turn_oblique")
+    sphere = equal_sphere_error(filter, dtype=torch.float32).relative
+    return {"method": name, "turn_error": max(errors), **dict(zip(keys, errors, strict=True)), "sphere": sphere}
+
+
+def _ours(name: str, *, sliced: bool = False) -> Callable[[Any], Any]:
+    from whorl.models import build
+
+    contrast = {"ced": 4.0}.get(name, CONTRAST)  # the contrast of ced is one of squared slopes' differences
+    model = build(name, contrast=contrast)
+
+    def run(u: Any) -> Any:
+        n, c, z, y, x = u.shape
+        if not sliced:
+            return model(u, TIME)
+        return model(u.transpose(1, 2).reshape(n * z, c, y, x), TIME).reshape(n, z, c, y, x).transpose(1, 2)
+
+    return run
+
+
+def _theirs(run: Run, tau: float, relative: bool) -> Callable[[Any], Any]:
+    import torch
+
+    def filter(u: Any) -> Any:
+        volume = np.ascontiguousarray(u[0, 0].numpy())
+        slope = np.sqrt(np.mean(sum(np.square(d) for d in np.gradient(volume)))) if relative else 1.0
+        out = run(volume, CONTRAST / float(slope), round(TIME / tau), tau)
+        return torch.from_numpy(np.array(out, np.float32))[None, None]
+
+    return filter
+
+
+SUITE = Suite("quality_turn_volume", "Error under turns of space, at equal contrast and time", cases)
