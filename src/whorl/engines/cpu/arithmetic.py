@@ -28,8 +28,10 @@ __all__ = [
     "exp2",
     "fma",
     "half",
+    "inverse_power",
     "literal",
     "one",
+    "power",
     "put",
     "source_stamp",
     "tiny",
@@ -154,8 +156,7 @@ tiny = literal(1e-37)
 def exp2(typing: Any, z: Any) -> Any:
     """``2**z`` for ``z <= 0``, exact at 0, within 2 ulp, and without branches so that it vectorises.
 
-    Below -100 (float32) or -1000 (float64) it stays at that tiny value; NaN gives it too, and the caller's product with
-    the derivative is NaN anyway.
+    Below -100 (float32) or -1000 (float64) it stays at that tiny value. NaN stays NaN.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -163,7 +164,7 @@ def exp2(typing: Any, z: Any) -> Any:
         bits: int = signature.args[0].bitwidth
         real, integer = x.type, ir.IntType(bits)
         lowest, magic = ir.Constant(real, _LOWEST[bits]), ir.Constant(real, _MAGIC[bits])
-        x = builder.select(builder.fcmp_ordered(">", x, lowest), x, lowest)
+        x = builder.select(builder.fcmp_unordered(">", x, lowest), x, lowest)
         shifted = builder.fadd(x, magic)
         rest = builder.fsub(x, builder.fsub(shifted, magic))
         series = [math.log(2) ** k / math.factorial(k) for k in range(_DEGREE[bits] + 1)]
@@ -174,6 +175,29 @@ def exp2(typing: Any, z: Any) -> Any:
         return builder.bitcast(builder.add(builder.bitcast(result, integer), exponent), real)
 
     return z(z), generate
+
+
+def _power(*, inverse: bool) -> Callable[[float], float]:
+    @intrinsic
+    def power(typing: Any, x: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            bits: int = signature.args[0].bitwidth
+            integer, ones = ir.IntType(bits), (1 << bits - 1 - _MANTISSA[bits]) - 1
+            result = builder.and_(builder.bitcast(arguments[0], integer), ir.Constant(integer, ones << _MANTISSA[bits]))
+            if inverse:
+                result = builder.sub(ir.Constant(integer, ones - 1 << _MANTISSA[bits]), result)
+            return builder.bitcast(result, arguments[0].type)
+
+        return x(x), generate
+
+    return power
+
+
+power = _power(inverse=False)
+"""The largest power of two not above ``x > 0``; 0 for 0."""
+
+inverse_power = _power(inverse=True)
+"""One divided by ``power(x)``: products with either are exact, so that squares can be taken at any magnitude."""
 
 
 @intrinsic

@@ -38,7 +38,7 @@ def _charbonnier(kind: int, s2: float, rate: float) -> Any:
 
 
 def _weickert(kind: int, s2: float, rate: float) -> Any:
-    x = max(s2 * rate, _flat(s2))
+    x = _not_flat(s2 * rate)
     x2 = x * x
     return one(s2) - exp2(_steepness(s2) / (x2 * x2))
 
@@ -50,6 +50,12 @@ def _homogeneous(kind: int, s2: float, rate: float) -> Any:
 # The exponent of Weickert's function in base 2 is the steepness over x^4; below `_flat` the exponential is zero.
 _steepness, _flat = literal(-3.31488 / math.log(2)), literal(0.2)
 _four_ln2, _near = literal(4 * math.log(2)), literal(0.3)
+
+
+@compiled()
+def _not_flat(x: float) -> Any:
+    # Unlike max, this lets NaN pass.
+    return _flat(x) if x < _flat(x) else x
 
 
 def _exponential_slope(kind: int, s2: float, h: float, rate: float, unit: float) -> Any:
@@ -65,7 +71,7 @@ def _charbonnier_slope(kind: int, s2: float, h: float, rate: float, unit: float)
 
 
 def _weickert_slope(kind: int, s2: float, h: float, rate: float, unit: float) -> Any:
-    x = max(s2 * rate, _flat(s2))
+    x = _not_flat(s2 * rate)
     x2 = x * x
     exponent = _steepness(s2) / (x2 * x2)
     return _four_ln2(s2) * exponent * (one(s2) - h) * unit / x
@@ -106,7 +112,7 @@ def _weickert_secant(kind: int, low: float, width: float, h: float, h_far: float
 
 @compiled()
 def _weickert_slope_at(s2: float, rate: float, unit: float) -> Any:
-    x = max(s2 * rate, _flat(s2))
+    x = _not_flat(s2 * rate)
     x2 = x * x
     exponent = _steepness(s2) / (x2 * x2)
     return _four_ln2(s2) * exponent * exp2(exponent) * unit / x

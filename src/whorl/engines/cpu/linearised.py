@@ -11,12 +11,12 @@ slopes at both eigenvalues, m' their mean and n' half their difference,
 Only the direction is divided by :math:`\delta`, so equal eigenvalues are no exception.
 """
 
-import math
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, half, one, put, tiny, zero
 from whorl.engines.cpu.cells import bilinear, collect, entries, flow, haar, spread
 from whorl.engines.cpu.diffusivities import secant, slope, value
+from whorl.engines.cpu.tensors import parted
 
 __all__ = ["flux_pair", "linearise", "products"]
 
@@ -57,8 +57,7 @@ def _linearise_isotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, un
 def _linearise_anisotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
     for j in range(n):
         xx, xy, yy = at(Ja, j), at(Jb, j), at(Jc, j)
-        centre, split = half(xx) * (xx + yy), half(xx) * (xx - yy)
-        radius = math.sqrt(fma(split, split, xy * xy))
+        centre, split, radius = parted(xx, xy, yy)
         top, low = centre + radius, max(centre - radius, zero(xx))
         h_top, h_low = value(kind, top, rate), value(kind, low, rate)
         slope_top, slope_low = slope(kind, top, h_top, rate, unit), slope(kind, low, h_low, rate, unit)

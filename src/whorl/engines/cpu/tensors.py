@@ -5,11 +5,24 @@ The anisotropic case is :math:`h(J) = \tfrac12 (h_1 + h_2) I + h[\nu_2, \nu_1] (
 """
 
 import math
+from typing import Any
 
-from whorl.engines.cpu.arithmetic import by_literal, fma, half, tiny, zero
+from whorl.engines.cpu.arithmetic import by_literal, compiled, fma, half, inverse_power, power, tiny, zero
 from whorl.engines.cpu.diffusivities import value
 
-__all__ = ["respond"]
+__all__ = ["parted", "respond"]
+
+
+@compiled()
+def parted(xx: float, xy: float, yy: float) -> Any:
+    """The mean of both eigenvalues, half the difference of the diagonal, and half that of the eigenvalues.
+
+    Entries are scaled by a power of two before they are squared: images of any magnitude will do.
+    """
+    centre, split = half(xx) * (xx + yy), half(xx) * (xx - yy)
+    scale = inverse_power(centre)
+    d, e = split * scale, xy * scale
+    return centre, split, power(centre) * math.sqrt(fma(d, d, e * e))
 
 
 def _uncoupled(coupling, kind, xx, xy, yy, rate):  # type: ignore[no-untyped-def]
@@ -22,8 +35,7 @@ def _isotropic(coupling, kind, xx, xy, yy, rate):  # type: ignore[no-untyped-def
 
 
 def _anisotropic(coupling, kind, xx, xy, yy, rate):  # type: ignore[no-untyped-def]
-    centre, split = half(xx) * (xx + yy), half(xx) * (xx - yy)
-    radius = math.sqrt(fma(split, split, xy * xy))
+    centre, split, radius = parted(xx, xy, yy)
     large, small = value(kind, centre + radius, rate), value(kind, max(centre - radius, zero(xx)), rate)
     mean, secant = half(xx) * (large + small), half(xx) * (large - small) / max(radius, tiny(xx))
     return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)

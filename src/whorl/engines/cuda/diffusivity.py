@@ -33,7 +33,7 @@ def diffusivity(s2, i2, KIND: tl.constexpr):
     elif KIND == "charbonnier" or KIND == "tv":
         g = tl.rsqrt(1.0 + i2 * s2)
     else:
-        t = tl.maximum(i2 * s2, 0.2)  # below, exp(-2000) has long been zero
+        t = tl.where(i2 * s2 < 0.2, 0.2, i2 * s2)  # below, exp(-2000) has long been zero; NaN stays NaN
         q = 3.31488 / (t * t * t * t)
         series = q * (1.0 - q * (0.5 - q * (1.0 / 6.0 - q * (1.0 / 24.0))))
         g = tl.where(q < 0.05, series, 1.0 - tl.exp(-q))
@@ -54,7 +54,7 @@ def slope(s2, i2, KIND: tl.constexpr):
         g = tl.rsqrt(1.0 + i2 * s2)
         d = -0.5 * i2 * g * g * g
     else:
-        t = tl.maximum(i2 * s2, 0.2)
+        t = tl.where(i2 * s2 < 0.2, 0.2, i2 * s2)
         q = 3.31488 / (t * t * t * t)
         d = -4.0 * i2 * q / t * tl.exp(-q)
     return d
@@ -69,7 +69,7 @@ def divided_difference(m, delta, upper, lower, i2, KIND: tl.constexpr):
         x = 0.5 * i2 * delta
         x2 = x * x
         near = -0.5 * i2 * 0.5 * (upper + lower) * (1.0 - x2 * (1.0 / 3.0 - x2 * (2.0 / 15.0 - x2 * (17.0 / 315.0))))
-        h = tl.where(x < 0.2, near, (upper - lower) / (2.0 * tl.maximum(delta, 1e-30)))
+        h = tl.where(x < 0.2, near, (upper - lower) / (2.0 * tl.maximum(delta, 1e-37)))
     elif KIND == "rational":
         h = -i2 * upper * lower
     elif KIND == "charbonnier" or KIND == "tv":
@@ -79,8 +79,23 @@ def divided_difference(m, delta, upper, lower, i2, KIND: tl.constexpr):
         step = 0.7745966692414834 * delta
         outer = slope(m + step, i2, KIND) + slope(m - step, i2, KIND)
         near = (5.0 * outer + 8.0 * slope(m, i2, KIND)) * (1.0 / 18.0)
-        h = tl.where(delta < 0.05 * m, near, (upper - lower) / (2.0 * tl.maximum(delta, 1e-30)))
+        h = tl.where(delta < 0.05 * m, near, (upper - lower) / (2.0 * tl.maximum(delta, 1e-37)))
     return h
+
+
+@triton.jit
+def parted(j11, j12, j22):
+    """Half the trace, half the difference of the diagonal, and half the gap of the eigenvalues.
+
+    Entries are scaled by the power of two below the trace before they are squared: images of any magnitude will do.
+    """
+    m = 0.5 * (j11 + j22)
+    d = 0.5 * (j11 - j22)
+    bits = m.to(tl.int32, bitcast=True) & 0x7F800000
+    scale = (0x7F000000 - bits).to(tl.float32, bitcast=True)
+    x = d * scale
+    y = j12 * scale
+    return m, d, bits.to(tl.float32, bitcast=True) * tl.sqrt(x * x + y * y)
 
 
 @triton.jit
@@ -95,9 +110,7 @@ def tensor(j11, j12, j22, i2, KIND: tl.constexpr, COUPLING: tl.constexpr):
         b = tl.zeros_like(a)
         c = a
     else:
-        m = 0.5 * (j11 + j22)
-        d = 0.5 * (j11 - j22)
-        delta = tl.sqrt(d * d + j12 * j12)
+        m, d, delta = parted(j11, j12, j22)
         upper = diffusivity(m + delta, i2, KIND)
         lower = diffusivity(tl.maximum(m - delta, 0.0), i2, KIND)
         h = divided_difference(m, delta, upper, lower, i2, KIND)
@@ -120,12 +133,10 @@ def tensor_adjoint(j11, j12, j22, e11, e12, e22, i2, KIND: tl.constexpr, COUPLIN
         t12 = tl.zeros_like(t11)
         t22 = t11
     else:
-        m = 0.5 * (j11 + j22)
-        d = 0.5 * (j11 - j22)
-        delta = tl.sqrt(d * d + j12 * j12)
-        far = delta > 1e-18
-        n1 = tl.where(far, d / tl.maximum(delta, 1e-18), 1.0)
-        n2 = tl.where(far, j12 / tl.maximum(delta, 1e-18), 0.0)
+        m, d, delta = parted(j11, j12, j22)
+        far = delta > 1e-37
+        n1 = tl.where(far, d / tl.maximum(delta, 1e-37), 1.0)
+        n2 = tl.where(far, j12 / tl.maximum(delta, 1e-37), 0.0)
         small = tl.maximum(m - delta, 0.0)
         upper = diffusivity(m + delta, i2, KIND)
         lower = diffusivity(small, i2, KIND)
