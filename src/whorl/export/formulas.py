@@ -6,22 +6,9 @@ and :mod:`whorl.activations`, without the care for gradients that training needs
 
 from collections.abc import Callable
 
-import torch
-
 from whorl.activations import Activation, Anisotropic, Isotropic
-from whorl.diffusivities import (
-    Charbonnier,
-    Diffusivity,
-    Exponential,
-    FreeForm,
-    Homogeneous,
-    Rational,
-    RegularisedTV,
-    Rescaled,
-    Weickert,
-)
-from whorl.diffusivities.classical import _CONSTANT
 from whorl.export.graph import Graph
+from whorl.export.traced import diffusivity
 
 __all__ = ["Accumulate", "flux"]
 
@@ -43,37 +30,6 @@ def flux(graph: Graph, phi: Activation, v: list[str], seen: list[str], channels:
     if parts > 1:
         weights = [graph("Concat", *[weight] * parts, axis=1) for weight in weights]
     return [graph("Mul", weight, part) for weight, part in zip(weights, v, strict=True)]
-
-
-def diffusivity(graph: Graph, g: Diffusivity, s2: str, scale: int = 0) -> str:
-    """The name of ``g(s2)``, with the contrast of the given scale where every scale has its own."""
-    if isinstance(g, Rescaled):
-        return diffusivity(graph, g.inner, graph("Mul", s2, graph.number(g.factor)), scale)
-    contrasts = g.contrast.detach().flatten().tolist()
-    squared = contrasts[scale if len(contrasts) > 1 else 0] ** 2
-    if isinstance(g, Homogeneous):
-        return graph("Add", graph("Mul", s2, graph.number(0.0)), graph.number(1.0))
-    if isinstance(g, RegularisedTV):
-        return graph("Reciprocal", graph("Sqrt", graph("Add", s2, graph.number(squared))))
-    x = graph("Mul", s2, graph.number(1 / squared))
-    if isinstance(g, Exponential):
-        return graph("Exp", graph("Mul", x, graph.number(-0.5)))
-    one = graph.number(1.0)
-    if isinstance(g, Rational):
-        return graph("Reciprocal", graph("Add", x, one))
-    if isinstance(g, Charbonnier):
-        return graph("Reciprocal", graph("Sqrt", graph("Add", x, one)))
-    if isinstance(g, Weickert):
-        fourth = graph("Pow", graph("Max", x, graph.number(0.2)), graph.number(4.0))
-        return graph("Sub", one, graph("Exp", graph("Div", graph.number(-_CONSTANT), fourth)))
-    if isinstance(g, FreeForm):
-        weights = torch.softmax(g.logits.detach(), 0).tolist()
-        terms = [
-            graph("Div", graph.number(weight), graph("Add", one, graph("Pow", graph("Div", x, c), graph.number(2.0))))
-            for weight, c in zip(weights, map(graph.number, g.thresholds), strict=True)
-        ]
-        return graph("Sum", *terms)
-    raise ValueError(f"export: {type(g).__name__} cannot be written as ONNX. Use --format pt2 instead.")
 
 
 def _anisotropic(

@@ -34,7 +34,8 @@ class Form:
     r"""A step :math:`u - \tau \sum_\ell \omega_\ell \beta_\ell G_\ell K^* D\, \beta_\ell K G_\ell u`, less its numbers.
 
     ``D`` comes by the ``law`` from the structure: the responses of ``structure``, summed over what is coupled with the
-    weights ``inside``. If ``frozen``, the second half of the channels steers and the first half flows.
+    weights ``inside`` and, where ``rho`` is not empty, smoothed with these taps along y and x. ``floor`` is the number
+    of the coherence-enhancing law. If ``frozen``, the second half of the channels steers and the first half flows.
     """
 
     law: str
@@ -46,12 +47,14 @@ class Form:
     inside: tuple[float, ...]
     couple_channels: bool
     couple_scales: bool
+    rho: tuple[Taps, ...] = ()
+    floor: float = 0.0
     frozen: bool = False
 
     @property
     def pointwise(self) -> bool:
         """Whether the step looks at the neighbours of a pixel alone: one scale, and no Gaussian."""
-        return self.flux.taps == ((1.0,),) and self.structure == self.flux and not self.frozen
+        return self.flux.taps == ((1.0,),) and self.structure == self.flux and not self.frozen and not self.rho
 
 
 def form_of(operator: Operator, activation: Activation, structure: Operator | None = None) -> Form | str:

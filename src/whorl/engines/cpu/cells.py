@@ -7,7 +7,7 @@ the step size. What is left of the geometry is one row of five numbers
     k = (Y, Z, d, dY, e)     Y = (h_x / h_y)²,  Z = h_x / h_y,  d = 1 - 2 alpha,  dY = d Y,  e = 2 gamma d Z
 
 so that J = (p² + d r², Z p q, Y q² + dY r²), and a tensor D = (a, b, c) gives the flux P = a p + Z b q,
-Q = Z b p + Y c q, R = (d a + dY c - e |b|) r. The four pixels of the cell receive ±P ± Q ± R. Couplings are literals:
+Q = Z b p + Y c q, R = (d a + dY c - e |b|) r. The four pixels of the cell receive ±P ± Q ± R. Laws are literals:
 uncoupled activations have b = 0, isotropic ones a = c as well, and keep only the trace of J.
 """
 
@@ -17,6 +17,8 @@ from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put, zer
 
 __all__ = [
     "ANISOTROPIC",
+    "COHERENCE",
+    "EDGES",
     "ISOTROPIC",
     "UNCOUPLED",
     "bilinear",
@@ -31,7 +33,13 @@ __all__ = [
     "store",
 ]
 
-UNCOUPLED, ISOTROPIC, ANISOTROPIC = range(3)
+UNCOUPLED, ISOTROPIC, ANISOTROPIC, EDGES, COHERENCE = range(5)
+"""The laws; the last two see and multiply as the anisotropic one does, and differ in the tensor."""
+
+
+def by_law(uncoupled: Any, isotropic: Any, anisotropic: Any) -> Any:
+    """A function whose first argument is the literal of a law, where all laws with a full tensor are alike."""
+    return by_literal(uncoupled, isotropic, anisotropic, anisotropic, anisotropic)
 
 
 @compiled()
@@ -82,7 +90,7 @@ def _measure_anisotropic(coupling, p, q, r, Y, Z, d, dY):  # type: ignore[no-unt
     return fma(p, p, d * r2), Z * p * q, fma(Y * q, q, dY * r2)
 
 
-measure = by_literal(_measure_uncoupled, _measure_isotropic, _measure_anisotropic)
+measure = by_law(_measure_uncoupled, _measure_isotropic, _measure_anisotropic)
 """The structure (J11, J12, J22) of one cell; isotropic: (J11 + J22, 0, 0)."""
 
 
@@ -101,7 +109,7 @@ def _joint_anisotropic(coupling, pp, pq, qq, rr, Y, Z, d, dY):  # type: ignore[n
     return fma(d, rr, pp), Z * pq, fma(Y, qq, dY * rr)
 
 
-joint = by_literal(_joint_uncoupled, _joint_isotropic, _joint_anisotropic)
+joint = by_law(_joint_uncoupled, _joint_isotropic, _joint_anisotropic)
 """The structure of one cell from the sums of p², pq, q² and r² over its fields."""
 
 
@@ -122,7 +130,7 @@ def _bilinear_anisotropic(coupling, p, q, r, p_, q_, r_, Y, Z, d, dY):  # type: 
     return fma(p, p_, d * rr), Z * fma(p, q_, q * p_), fma(Y * q, q_, dY * rr)
 
 
-bilinear = by_literal(_bilinear_uncoupled, _bilinear_isotropic, _bilinear_anisotropic)
+bilinear = by_law(_bilinear_uncoupled, _bilinear_isotropic, _bilinear_anisotropic)
 """The symmetric product of the details of two fields, in the entries of ``measure``."""
 
 
@@ -142,7 +150,7 @@ def _flow_anisotropic(coupling, a, b, c, p, q, r, Y, Z, d, dY, e):  # type: igno
     return fma(a, p, mixed * q), fma(Y * c, q, mixed * p), fma(-e, abs(b), fma(d, a, dY * c)) * r
 
 
-flow = by_literal(_flow_uncoupled, _flow_isotropic, _flow_anisotropic)
+flow = by_law(_flow_uncoupled, _flow_isotropic, _flow_anisotropic)
 """The flux (P, Q, R) of the details (p, q, r) under the tensor (a, b, c)."""
 
 
@@ -161,7 +169,7 @@ def _entries_anisotropic(coupling, j, A, B, C):  # type: ignore[no-untyped-def]
     return at(A, j), at(B, j), at(C, j)
 
 
-entries = by_literal(_entries_uncoupled, _entries_isotropic, _entries_anisotropic)
+entries = by_law(_entries_uncoupled, _entries_isotropic, _entries_anisotropic)
 """The tensor of cell j."""
 
 
@@ -180,7 +188,7 @@ def _store_anisotropic(coupling, j, A, B, C, a, b, c):  # type: ignore[no-untype
     put(C, j, c)
 
 
-store = by_literal(_store_uncoupled, _store_isotropic, _store_anisotropic)
+store = by_law(_store_uncoupled, _store_isotropic, _store_anisotropic)
 """Set the entries of cell j."""
 
 

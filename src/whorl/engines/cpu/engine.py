@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from whorl.engines.base import Engine, Row
+from whorl.engines.cpu.coherent import coherent
 from whorl.engines.cpu.derivative import derivative
 from whorl.engines.cpu.fields import Array, Values, constants, directions, fields_of, gradients, kind
 from whorl.engines.cpu.pipeline import LINE, SLOTS, pipeline, pitch
@@ -202,17 +203,22 @@ def _smoothed(form: Form, u: Tensor, numbers: Values, into: Tensor | None) -> Te
     out = fresh(u) if into is None else into
     where = fields_of(form, C, _real(u))
     values = constants(form, where, numbers)
-    kernel = strip(*kind(form))
-    flat, result = _flat(u), _flat(out)
-    halo = int(where.radius[where.scale[where.moved]].max()) + 1
+    kernel = (coherent if form.rho else strip)(*kind(form))
+    flat, result, real = _flat(u), _flat(out), where.taps.dtype
+    R = len(form.rho[0]) - 1 if form.rho else 0
+    rho = np.array([w for taps in form.rho for w in taps], real)
+    halo = int(where.radius[where.scale[where.moved]].max()) + 1 + R
 
     def work(image: int, r0: int, r1: int) -> None:
         rows = min(H, r1 + halo) - max(0, r0 - halo)
-        fields, sources = room((where.fields * rows * (W + 2),) * 2, where.taps.dtype)
+        each = where.fields * rows * (W + 2)
+        planes = 3 * (r1 - r0 + 2 * halo + 1) * (W + 1) if form.rho else 0
+        fields, sources, entries = room((each, each, planes), real)
+        last = (real.type(form.floor), rho, R + 1, entries) if form.rho else (CHUNK,)
         kernel(
             flat, result, image, C, H, W, r0, r1,
             where.channel, where.scale, where.seen, where.moved, values.weight, values.factor,
-            where.taps, where.start, where.radius, where.flux, where.structure, values.rate, fields, sources, CHUNK,
+            where.taps, where.start, where.radius, where.flux, where.structure, values.rate, fields, sources, *last,
         )  # fmt: skip
 
     run(work, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H, n, 4 * halo)])

@@ -7,13 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from whorl.engines.cpu.cells import ANISOTROPIC, ISOTROPIC, UNCOUPLED
+from whorl.engines.cpu.cells import ANISOTROPIC, COHERENCE, EDGES, ISOTROPIC, UNCOUPLED
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
 from whorl.steps import Cells, Form, Known
 
 __all__ = ["Constants", "Fields", "Values", "coefficients", "constants", "directions", "fields_of", "gradients", "kind"]
 
-LAWS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROPIC}
+LAWS = {
+    "uncoupled": UNCOUPLED,
+    "isotropic": ISOTROPIC,
+    "anisotropic": ANISOTROPIC,
+    "edge-enhancing": EDGES,
+    "coherence-enhancing": COHERENCE,
+}
+"""The literal number of each law."""
 
 Array = np.ndarray[Any, Any]
 
@@ -139,7 +146,7 @@ def coefficients(cells: Cells, gamma: float, dtype: str) -> Array:
 
 def kind(form: Form) -> tuple[int, int]:
     """The literals that choose a kernel: coupling and diffusivity."""
-    return LAWS[form.law], KINDS[form.diffusivity]
+    return LAWS[form.law], KINDS.get(form.diffusivity, 0)
 
 
 def directions(form: Form, where: Fields, numbers: Values, moved: Values) -> tuple[Array, Array]:

@@ -62,24 +62,46 @@ def _linearise_anisotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, 
         h_top, h_low = value(kind, top, rate), value(kind, low, rate)
         slope_top, slope_low = slope(kind, top, h_top, rate, unit), slope(kind, low, h_low, rate, unit)
         s = secant(kind, low, radius + radius, h_low, h_top, rate, unit)
-        mean, m, n_ = half(xx) * (h_top + h_low), half(xx) * (slope_top + slope_low), half(xx) * (slope_top - slope_low)
-        mixed = s * xy
+        mean = half(xx) * (h_top + h_low)
         put(Ja, j, fma(s, split, mean))
-        put(Jb, j, mixed)
+        put(Jb, j, s * xy)
         put(Jc, j, fma(-s, split, mean))
-        sign = one(xx) if mixed > zero(xx) else (-one(xx) if mixed < zero(xx) else zero(xx))
-        trace, dd, ee = at(Sa, j) + at(Sc, j), at(Sa, j) - at(Sc, j), at(Sb, j) - sign * at(Sr, j)
-        inverse = one(xx) / max(radius, tiny(xx))
-        cos, sin = split * inverse, xy * inverse
-        kappa = fma(cos, dd, sin * ee)
-        whole, along = fma(m, trace, n_ * kappa), fma(n_, trace, (m - s) * kappa)
-        apart = fma(s, dd, along * cos)
-        put(Sa, j, half(xx) * (whole + apart))
-        put(Sb, j, fma(s, ee, along * sin))
-        put(Sc, j, half(xx) * (whole - apart))
+        _turn(j, split, xy, radius, s, slope_top, slope_low, s * xy, Sa, Sb, Sc, Sr)
 
 
-linearise = by_literal(_linearise_uncoupled, _linearise_isotropic, _linearise_anisotropic)
+def _linearise_edges(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
+    for j in range(n):
+        xx, xy, yy = at(Ja, j), at(Jb, j), at(Jc, j)
+        _, split, radius = parted(xx, xy, yy)
+        s2 = xx + yy
+        h = value(kind, s2, rate)
+        s = secant(kind, zero(xx), s2, one(xx), h, rate, unit)
+        put(Ja, j, fma(s, xx, one(xx)))
+        put(Jb, j, s * xy)
+        put(Jc, j, fma(s, yy, one(xx)))
+        _turn(j, split, xy, radius, s, slope(kind, s2, h, rate, unit), zero(xx), s * xy, Sa, Sb, Sc, Sr)
+
+
+@compiled(inside=True)
+def _turn(
+    j: int, split: float, xy: float, radius: float, s: float, slope_top: float, slope_low: float, mixed: float,
+    Sa: Any, Sb: Any, Sc: Any, Sr: Any,
+) -> None:  # fmt: skip
+    """Replace S by L[S], for the secant s and the slopes at both eigenvalues; ``mixed`` is the tensor's entry xy."""
+    m, n_ = half(xy) * (slope_top + slope_low), half(xy) * (slope_top - slope_low)
+    sign = one(xy) if mixed > zero(xy) else (-one(xy) if mixed < zero(xy) else zero(xy))
+    trace, dd, ee = at(Sa, j) + at(Sc, j), at(Sa, j) - at(Sc, j), at(Sb, j) - sign * at(Sr, j)
+    inverse = one(xy) / max(radius, tiny(xy))
+    cos, sin = split * inverse, xy * inverse
+    kappa = fma(cos, dd, sin * ee)
+    whole, along = fma(m, trace, n_ * kappa), fma(n_, trace, (m - s) * kappa)
+    apart = fma(s, dd, along * cos)
+    put(Sa, j, half(xy) * (whole + apart))
+    put(Sb, j, fma(s, ee, along * sin))
+    put(Sc, j, half(xy) * (whole - apart))
+
+
+linearise = by_literal(_linearise_uncoupled, _linearise_isotropic, _linearise_anisotropic, _linearise_edges)
 """Replace J by the tensor D = h(J), and S by L_h(J)[S]."""
 
 

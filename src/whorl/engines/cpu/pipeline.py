@@ -85,7 +85,7 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
                     for m in range(members):
                         up, low = t + m * pitch, b + m * pitch
                         structure(coupling, m == 0, rows, up, low, width + 1, one(rate), k, Ja, Jb, Jc)
-                    tensor(coupling, kind, width + 1, Ja, Jb, Jc, rate)
+                    tensor(coupling, kind, width + 1, Ja, Jb, Jc, rate, zero(rate))
                     for m in range(members):
                         step_under(
                             coupling, rows, t + m * pitch, b + m * pitch, a, z, Ja, Jb, Jc, k,

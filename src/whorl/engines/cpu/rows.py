@@ -5,7 +5,7 @@ Each loop is short and plain enough to be vectorised. A chunk of n pixels has n 
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put
+from whorl.engines.cpu.arithmetic import at, compiled, fma, put, zero
 from whorl.engines.cpu.cells import collect, entries, flow, haar, joint, measure, meet, spread, store
 from whorl.engines.cpu.tensors import respond
 
@@ -26,11 +26,11 @@ def structure(
 
 
 @compiled()
-def tensor(coupling: int, kind: int, n: int, Ja: Any, Jb: Any, Jc: Any, rate: float) -> None:
+def tensor(coupling: int, kind: int, n: int, Ja: Any, Jb: Any, Jc: Any, rate: float, floor: float) -> None:
     """Replace the structure of n cells by the diffusion tensor."""
     for j in range(n):
         xx, xy, yy = entries(coupling, j, Ja, Jb, Jc)
-        a, b, c = respond(coupling, kind, xx, xy, yy, rate)
+        a, b, c = respond(coupling, kind, xx, xy, yy, rate, floor)
         store(coupling, j, Ja, Jb, Jc, a, b, c)
 
 
@@ -60,13 +60,13 @@ def step_alone(
     Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
     p, q, r = haar(x, t, b, low)
     xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
-    d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate)
+    d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate, zero(rate))
     P, Q, R = flow(coupling, d11, d12, d22, p, q, r, Y, Z, d, dY, e)
     left, _ = meet(P, Q, R, across, down, c + low)
     for j in range(low, high):
         p, q, r = haar(x, t, b, j + 1)
         xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
-        d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate)
+        d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate, zero(rate))
         P, Q, R = flow(coupling, d11, d12, d22, p, q, r, Y, Z, d, dY, e)
         E, F = meet(P, Q, R, across, down, c + j + 1)
         put(y, o + j, fma(tau, F - left, at(x, t + j + 1)))
@@ -137,7 +137,7 @@ def _three(
     qq = fma(q2, q2, fma(q1, q1, q0 * q0))
     rr = fma(r2, r2, fma(r1, r1, r0 * r0))
     xx, xy, yy = joint(coupling, pp, pq, qq, rr, Y, Z, d, dY)
-    d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate)
+    d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate, zero(rate))
     P0, Q0, R0 = flow(coupling, d11, d12, d22, p0, q0, r0, Y, Z, d, dY, e)
     P1, Q1, R1 = flow(coupling, d11, d12, d22, p1, q1, r1, Y, Z, d, dY, e)
     P2, Q2, R2 = flow(coupling, d11, d12, d22, p2, q2, r2, Y, Z, d, dY, e)

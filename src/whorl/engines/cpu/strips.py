@@ -4,7 +4,7 @@ Covers presmoothed models (structure from smoothed images, flux from the image) 
 of smoothed images). A strip is smoothed, differenced, sent through the nonlinearity, transposed and smoothed back
 within one call, with halos wide enough that its rows come out as those of the whole image, bit by bit.
 
-A *layout* tells which field is which: ``channel[f]`` and ``scale[f]`` of every field, ``seen[g]`` and ``moved[g]``, the
+The *fields* say which is which: ``channel[f]`` and ``scale[f]`` of every field, ``seen[g]`` and ``moved[g]``, the
 fields that steer and the fields that flow in coupled group g, ``weight[f]`` inside the structure and ``factor[f]`` in
 front of the flux (tau omega beta² amplitude). ``start[s]`` and ``radius[s]`` place the taps of scale s.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp
+from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp, zero
 from whorl.engines.cpu.gaussian import ONCE, smooth_columns, smooth_rows
 from whorl.engines.cpu.rows import divergence_row, flux, mirror_ends, structure, tensor
 
@@ -26,7 +26,7 @@ __all__ = ["smooth_fields", "strip", "subtract_smoothed"]
 def strip(coupling: int, kind: int) -> Callable[..., int]:
     """The kernel for one coupling and one diffusivity.
 
-    ``kernel(u, out, image, H, W, r0, r1, layout, taps, k, k_seen, rate, work, chunk)`` writes rows ``r0 <= y < r1`` of
+    ``kernel(u, out, image, H, W, r0, r1, ..., taps, k, k_seen, rate, work, chunk)`` writes rows ``r0 <= y < r1`` of
     one image of the flat batch ``u``.
     """
     stamp = source_stamp()
@@ -55,7 +55,7 @@ def strip(coupling: int, kind: int) -> Callable[..., int]:
                         f = seen[g, m]
                         t, b = f * height * pitch + above + column, f * height * pitch + below + column
                         structure(coupling, m == 0, fields, t, b, n + 1, at(weight, f), k_seen, Ja, Jb, Jc)
-                    tensor(coupling, kind, n + 1, Ja, Jb, Jc, rate)
+                    tensor(coupling, kind, n + 1, Ja, Jb, Jc, rate, zero(rate))
                     for m in range(moved.shape[1]):
                         f = moved[g, m]
                         t, b = f * height * pitch + above + column, f * height * pitch + below + column

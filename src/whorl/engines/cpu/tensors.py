@@ -2,12 +2,26 @@ r"""From structure to diffusion tensor, cell by cell: :math:`D = h(J)` in the se
 
 The anisotropic case is :math:`h(J) = \tfrac12 (h_1 + h_2) I + h[\nu_2, \nu_1] (J - t I)` with the eigenvalues
 :math:`\nu_{1,2} = t \pm \delta`. Where they meet, the secant is multiplied by zero, so any finite value serves.
+Edge-enhancing diffusion has :math:`I + h[0, \mathrm{tr} J]\, J` of a single gradient, coherence-enhancing diffusion the
+eigenvalues :math:`a` and :math:`a + (1 - a) \exp(-\lambda^4 / (2\delta)^2)`.
 """
 
 import math
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import by_literal, compiled, fma, half, inverse_power, power, tiny, zero
+from whorl.engines.cpu.arithmetic import (
+    by_literal,
+    compiled,
+    exp2,
+    fma,
+    half,
+    inverse_power,
+    literal,
+    one,
+    power,
+    tiny,
+    zero,
+)
 from whorl.engines.cpu.diffusivities import value
 
 __all__ = ["parted", "respond"]
@@ -25,21 +39,41 @@ def parted(xx: float, xy: float, yy: float) -> Any:
     return centre, split, power(centre) * math.sqrt(fma(d, d, e * e))
 
 
-def _uncoupled(coupling, kind, xx, xy, yy, rate):  # type: ignore[no-untyped-def]
+def _uncoupled(coupling, kind, xx, xy, yy, rate, floor):  # type: ignore[no-untyped-def]
     return value(kind, xx, rate), zero(xx), value(kind, yy, rate)
 
 
-def _isotropic(coupling, kind, xx, xy, yy, rate):  # type: ignore[no-untyped-def]
+def _isotropic(coupling, kind, xx, xy, yy, rate, floor):  # type: ignore[no-untyped-def]
     g = value(kind, xx, rate)
     return g, zero(xx), g
 
 
-def _anisotropic(coupling, kind, xx, xy, yy, rate):  # type: ignore[no-untyped-def]
+def _anisotropic(coupling, kind, xx, xy, yy, rate, floor):  # type: ignore[no-untyped-def]
     centre, split, radius = parted(xx, xy, yy)
     large, small = value(kind, centre + radius, rate), value(kind, max(centre - radius, zero(xx)), rate)
     mean, secant = half(xx) * (large + small), half(xx) * (large - small) / max(radius, tiny(xx))
     return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)
 
 
-respond = by_literal(_uncoupled, _isotropic, _anisotropic)
-"""The tensor (a, b, c) of one cell from its structure."""
+def _edges(coupling, kind, xx, xy, yy, rate, floor):  # type: ignore[no-untyped-def]
+    # J has rank one: its eigenvalues are the trace and 0, and g(0) = 1.
+    s2 = xx + yy
+    fall = (value(kind, s2, rate) - one(xx)) / max(s2, tiny(xx))
+    return fma(fall, xx, one(xx)), fall * xy, fma(fall, yy, one(xx))
+
+
+def _coherence(coupling, kind, xx, xy, yy, rate, floor):  # type: ignore[no-untyped-def]
+    _, split, radius = parted(xx, xy, yy)
+    gap = radius + radius
+    # Below a thirtieth of the squared contrast the exponential is zero in every precision.
+    ratio = one(xx) / max(gap * rate, _calm(xx))
+    line = (one(xx) - floor) * exp2(_minus_log2e(xx) * ratio * ratio)
+    line = zero(xx) if gap * rate < _calm(xx) else line
+    mean, secant = fma(half(xx), line, floor), -line / max(gap, tiny(xx))
+    return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)
+
+
+_calm, _minus_log2e = literal(1 / 30), literal(-1 / math.log(2))
+
+respond = by_literal(_uncoupled, _isotropic, _anisotropic, _edges, _coherence)
+"""The tensor (a, b, c) of one cell from its structure; ``floor`` is the diffusivity across lines of coherent ones."""

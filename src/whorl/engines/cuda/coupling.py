@@ -52,7 +52,7 @@ def added(
         rr = kappa * (R * R)
         j11 += inner * (P * P + rr)
         j22 += inner * (Y * (Q * Q + rr))
-    if COUPLING == 2:
+    if COUPLING >= 2:
         j12 += inner * (Z * (P * Q))
     if ADJOINT:
         p = g + g_
@@ -64,7 +64,7 @@ def added(
             rr = kappa * (R * r)
             e11 += outer * (P * p + rr)
             e22 += outer * (Y * (Q * q + rr))
-        if COUPLING == 2:
+        if COUPLING >= 2:
             e12 += outer * (0.5 * Z * (P * q + Q * p))
             detail += outer * (Z * rr)
     return j11, j12, j22, e11, e12, e22, detail
@@ -72,16 +72,16 @@ def added(
 
 @triton.jit
 def finished(
-    cells, plane, j11, j12, j22, e11, e12, e22, detail, i2, gamma, stored,
+    cells, plane, j11, j12, j22, e11, e12, e22, detail, i2, gamma, floor, stored,
     KIND: tl.constexpr, COUPLING: tl.constexpr, ADJOINT: tl.constexpr,
 ):
     """Stores D, and J-bar behind it in the adjoint pass, in one row of cells."""
-    a, b, c = tensor(j11, j12, j22, i2, KIND, COUPLING)
-    PARTS: tl.constexpr = 3 if COUPLING == 2 else (2 if COUPLING == 0 else 1)
+    a, b, c = tensor(j11, j12, j22, i2, floor, KIND, COUPLING)
+    PARTS: tl.constexpr = 3 if COUPLING >= 2 else (2 if COUPLING == 0 else 1)
     tl.store(cells, a, mask=stored)
     if COUPLING == 0:
         tl.store(cells + plane, c, mask=stored)
-    elif COUPLING == 2:
+    elif COUPLING >= 2:
         tl.store(cells + plane, b, mask=stored)
         tl.store(cells + 2 * plane, c, mask=stored)
     if ADJOINT:
@@ -92,7 +92,7 @@ def finished(
         tl.store(cells, t11, mask=stored)
         if COUPLING == 0:
             tl.store(cells + plane, t22, mask=stored)
-        elif COUPLING == 2:
+        elif COUPLING >= 2:
             tl.store(cells + plane, t12, mask=stored)
             tl.store(cells + 2 * plane, t22, mask=stored)
 
@@ -100,7 +100,7 @@ def finished(
 @triton.jit
 def couple_kernel(
     fields, adjoints, cells, coefficients, height, width, pitch, plane, scale_stride, scales, channels,
-    Y, Z, kappa, gamma, KIND: tl.constexpr, COUPLING: tl.constexpr, SQUARE: tl.constexpr,
+    Y, Z, kappa, gamma, floor, KIND: tl.constexpr, COUPLING: tl.constexpr, SQUARE: tl.constexpr,
     ADJOINT: tl.constexpr, BLOCK: tl.constexpr, ALIGNED: tl.constexpr,
 ):
     """Cells = D, and in the adjoint pass also J-bar; grid (blocks of cells, images).
@@ -167,5 +167,5 @@ def couple_kernel(
         fields += scale_stride
         adjoints += scale_stride
     cells += image * ((height + 1) * pitch) + i * pitch + k
-    finished(cells, plane, u11, u12, u22, v11, v12, v22, v, i2, gamma, i <= height, KIND, COUPLING, ADJOINT)
-    finished(cells + pitch, plane, w11, w12, w22, x11, x12, x22, x, i2, gamma, i < height, KIND, COUPLING, ADJOINT)
+    finished(cells, plane, u11, u12, u22, v11, v12, v22, v, i2, gamma, floor, i <= height, KIND, COUPLING, ADJOINT)
+    finished(cells + pitch, plane, w11, w12, w22, x11, x12, x22, x, i2, gamma, floor, i < height, KIND, COUPLING, ADJOINT)

@@ -41,7 +41,7 @@ def row_of_cells(
     a4 = tl.load(next)
     b0, b1, b2, b3, b4 = a0, a1, a2, a3, a4
     c0, c1, c2, c3, c4 = a0, a1, a2, a3, a4
-    if COUPLING == 2:
+    if COUPLING >= 2:
         b0, b1, b2, b3 = apart(tl.load(own + plane), COUNT)
         b4 = tl.load(next + plane)
         c0, c1, c2, c3 = apart(tl.load(own + 2 * plane), COUNT)
@@ -160,7 +160,7 @@ def divergence_adjoint_kernel(
     if SQUARE:
         Y = 1.0
         Z = 1.0
-    PARTS: tl.constexpr = 3 if COUPLING == 2 else (2 if COUPLING == 0 else 1)
+    PARTS: tl.constexpr = 3 if COUPLING >= 2 else (2 if COUPLING == 0 else 1)
     across = tl.cdiv(width, 4 * BLOCK)
     first = (tl.program_id(0) % across) * BLOCK
     top = (tl.program_id(0) // across) * ROWS

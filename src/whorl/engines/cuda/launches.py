@@ -14,16 +14,17 @@ from .coupling import couple_kernel
 from .divergence import divergence_adjoint_kernel, divergence_kernel
 from .smoothing import along_y_kernel, gather_kernel
 from .step import step_kernel
+from .structure import along_kernel, law_kernel
 
 __all__ = ["Gaussians", "Launches", "Tiling"]
 
 NEGLIGIBLE = 2.0**-32
 """Taps below this share of the sum lie under the rounding of float32 and are left out (sigma = 0.1 has only such)."""
 
-LAWS = {"uncoupled": 0, "isotropic": 1, "anisotropic": 2}
+LAWS = {"uncoupled": 0, "isotropic": 1, "anisotropic": 2, "edge-enhancing": 3, "coherence-enhancing": 4}
 
-PARTS = {"uncoupled": 2, "isotropic": 1, "anisotropic": 3}
-"""Entries of the diffusion tensor that are stored."""
+PARTS = (2, 1, 3, 3, 3)
+"""Entries of the diffusion tensor that are stored, for each law."""
 
 
 class Tiling:
@@ -75,7 +76,8 @@ class Launches:
         self.scales = len(form.flux.taps)
         self.flat = form.flux.taps == ((1.0,),)
         self.own = form.structure.taps != form.flux.taps
-        self.law, self.parts = LAWS[form.law], PARTS[form.law]
+        self.law = LAWS[form.law]
+        self.parts = PARTS[self.law]
         self.field = self.planes * height * width
 
     def tensor(self, u: Tensor, coefficients: Tensor) -> Tensor:
@@ -199,8 +201,26 @@ class Launches:
         couple_kernel[grid](
             fields, adjoints, cells, coefficients, self.height, self.width, self.pitch, self.plane, stride,
             self.scales if self.flat else len(self.form.structure.taps), self.channels, self.Y, self.Z,
-            self.seen_kappa, self.form.gamma, KIND=self.form.diffusivity, COUPLING=self.law, SQUARE=self.square,
-            ADJOINT=adjoint, BLOCK=block, ALIGNED=self.aligned, num_warps=warps,
+            self.seen_kappa, self.form.gamma, self.form.floor, KIND="" if self.form.rho else self.form.diffusivity,
+            COUPLING=self.law, SQUARE=self.square, ADJOINT=adjoint, BLOCK=block, ALIGNED=self.aligned,
+            num_warps=warps,
+        )  # fmt: skip
+        return self._by_law(cells, coefficients) if self.form.rho else cells
+
+    def _by_law(self, cells: Tensor, coefficients: Tensor) -> Tensor:
+        """The diffusion tensor of the structure tensor in the cells, which is smoothed first."""
+        target, block = torch.empty_like(cells), 512
+        grid = (triton.cdiv((self.height + 1) * self.pitch, block), self.images, 3)
+        for along_y, taps in zip((True, False), self.form.rho, strict=True):
+            G = gaussians((taps,), self.device)
+            along_kernel[grid](
+                cells, target, G.table, G.widest, self.height, self.width, self.pitch, self.plane,
+                ALONG_Y=along_y, BLOCK=block,
+            )  # fmt: skip
+            cells, target = target, cells
+        law_kernel[(triton.cdiv(self.plane, block),)](
+            cells, coefficients, self.plane, self.plane, self.form.floor, KIND=self.form.diffusivity,
+            COUPLING=self.law, BLOCK=block,
         )  # fmt: skip
         return cells
 

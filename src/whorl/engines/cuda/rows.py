@@ -69,7 +69,7 @@ def flux(s, d, s_, d_, a, b, c, Y, Z, kappa, gamma, COUPLING: tl.constexpr):
     P = d + d_
     Q = s_ - s
     R = d_ - d
-    if COUPLING == 2:
+    if COUPLING >= 2:
         zb = Z * b
         p = a * P + zb * Q
         q = zb * P + Y * c * Q

@@ -19,7 +19,7 @@ from .rows import columns, flux, pairs, spread, structure, together
 def cell(s, d, s_, d_, i2, Y, Z, kappa, gamma, KIND: tl.constexpr, COUPLING: tl.constexpr):
     """Flux of one cell whose tensor depends on this cell of this image alone."""
     j11, j12, j22 = structure(s, d, s_, d_, Y, Z, kappa)
-    a, b, c = tensor(j11, j12, j22, i2, KIND, COUPLING)
+    a, b, c = tensor(j11, j12, j22, i2, 0.0, KIND, COUPLING)
     return flux(s, d, s_, d_, a, b, c, Y, Z, kappa, gamma, COUPLING)
 
 
