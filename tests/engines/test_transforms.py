@@ -1,4 +1,4 @@
-"""Derivatives of derivatives, and what torch.func and forward_ad do to models: right with every engine, never silent."""
+"""Derivatives of derivatives, and what torch.func and forward_ad do to models: right with every engine."""
 
 import pytest
 import torch

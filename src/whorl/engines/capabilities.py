@@ -14,7 +14,9 @@ __all__ = ["REGISTRY", "Capabilities"]
 CLOSED = tuple(kind.name for kind in CLASSICAL)
 """Every diffusivity in closed form; all that compiles has all of them."""
 
-EVERY_LAW = ("uncoupled", "isotropic", "anisotropic")
+VARIATIONAL = ("uncoupled", "isotropic", "anisotropic")
+EDGES = (*VARIATIONAL, "edge-enhancing")
+EVERY_LAW = (*EDGES, "coherence-enhancing")
 
 
 @dataclass(frozen=True)
@@ -47,19 +49,23 @@ class Capabilities:
             return f"a volume has no compiled form{_where(self.device)}"
         if str(u.dtype).removeprefix("torch.") not in self.dtypes:
             return f"{u.dtype} has no compiled form{_where(self.device)}"
-        if form.law not in self.laws or form.diffusivity not in self.diffusivities:
+        if form.law not in self.laws or form.diffusivity not in (*self.diffusivities, "none"):
             return f"the law {form.law!r} with the diffusivity {form.diffusivity!r} has no compiled form"
         if self.scales == "coupled" and len(form.structure.taps) > 1 and not form.couple_scales:
             return f"scales that are not coupled have no compiled form{_where(self.device)}"
         if self.scales == "coupled" and form.structure != form.flux:
-            own = form.flux.taps == ((1.0,),) and len(form.structure.taps) == 1
+            own = form.flux.plain and len(form.structure.taps) == 1
             if not own or form.structure.spacing != form.flux.spacing:
                 return f"a structure on scales of its own has no compiled form{_where(self.device)}"
             if learning:
                 return f"the derivative of a structure with its own Gaussian has no compiled form{_where(self.device)}"
-        if learning and form.law not in self.backward:
+        if learning and (form.law not in self.backward or form.rho):
             return f"the derivative of the law {form.law!r} has no compiled form{_where(self.device)}"
         return ""
+
+    def goes_forward(self, form: Form | str) -> bool:
+        """Whether there are derivatives forwards."""
+        return isinstance(form, Form) and form.law in self.forward and not form.rho
 
 
 REGISTRY = {
@@ -69,15 +75,15 @@ REGISTRY = {
         laws=EVERY_LAW,
         diffusivities=CLOSED,
         dtypes=("float32", "float64"),
-        backward=EVERY_LAW,
-        forward=EVERY_LAW,
+        backward=EDGES,
+        forward=EDGES,
     ),
     "triton": Capabilities(
         device="cuda",
         laws=EVERY_LAW,
         diffusivities=CLOSED,
         dtypes=("float32",),
-        backward=EVERY_LAW,
+        backward=VARIATIONAL,
         scales="coupled",
     ),
 }

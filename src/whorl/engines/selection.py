@@ -66,7 +66,7 @@ def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
     if not reason:
         chosen = _engine(name)
         reason = chosen.refusal(step, u, learning=learning)
-        if not reason and _forwards() and not chosen.capabilities.forward:
+        if not reason and _forwards() and not chosen.capabilities.goes_forward(step.form):
             return ReferenceEngine()
         if not reason:
             return chosen

@@ -3,18 +3,12 @@
 from dataclasses import dataclass
 
 from whorl.activations import Activation
-from whorl.foundations.types import Spacing
 from whorl.operators import CellGradient, Composed, Operator, ScaleStack, Smoothing
 
 __all__ = ["Cells", "Form", "form_of"]
 
-LAWS = {
-    "uncoupled": "uncoupled",
-    "isotropic": "isotropic",
-    "anisotropic": "anisotropic",
-    "edge-enhancing": "anisotropic",
-}
-"""The laws that have a form, and what engines call them. Of a single gradient the edge-enhancing tensor is g(J)."""
+LAWS = ("uncoupled", "isotropic", "anisotropic", "edge-enhancing", "coherence-enhancing")
+"""The laws that have a form."""
 
 Taps = tuple[float, ...]
 """The weights :math:`w_0, \\dots, w_R` of a Gaussian."""
@@ -22,11 +16,16 @@ Taps = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Cells:
-    """A cell gradient after Gaussians: alpha, ``(h_y, h_x)``, and the taps ``w_0 .. w_R`` of every scale."""
+    """A cell gradient after Gaussians: alpha, ``(h_y, h_x)``, and for every scale the taps along y and along x."""
 
     alpha: float
-    spacing: Spacing
-    taps: tuple[Taps, ...]
+    spacing: tuple[float, ...]
+    taps: tuple[tuple[Taps, ...], ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is one scale, and no Gaussian."""
+        return self.taps == (((1.0,), (1.0,)),)
 
 
 @dataclass(frozen=True)
@@ -54,22 +53,20 @@ class Form:
     @property
     def pointwise(self) -> bool:
         """Whether the step looks at the neighbours of a pixel alone: one scale, and no Gaussian."""
-        return self.flux.taps == ((1.0,),) and self.structure == self.flux and not self.frozen and not self.rho
+        return self.flux.plain and self.structure == self.flux and not self.frozen and not self.rho
 
 
 def form_of(operator: Operator, activation: Activation, structure: Operator | None = None) -> Form | str:
     """The form of a step, or the reason why it has none."""
-    law = LAWS.get(activation.law.name, "")
-    if not law:
-        return f"the law {activation.law.name!r} has no compiled form"
-    if activation.smoothing is not None:
-        return "a smoothed structure tensor has no compiled form"
-    if law == "uncoupled" and activation.axes != 2:
+    law = activation.law
+    if law.name not in LAWS:
+        return f"the law {law.name!r} has no compiled form"
+    if law.name == "uncoupled" and activation.axes != 2:
         return f"{type(activation).__name__} with {activation.axes} directions has no compiled form"
-    g = activation.diffusivity
-    if not g.closed_form:
+    g = law.diffusivity
+    if g is not None and not g.closed_form:
         return f"the diffusivity {type(g).__name__} has no compiled form"
-    if g.scale_adaptive:
+    if law.contrast.dim():
         return "a contrast per scale has no compiled form"
     flux = _cells(operator)
     if flux is None:
@@ -78,7 +75,7 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
     if steering is None:
         return f"a structure from {type(structure).__name__} has no compiled form"
     scales = len(steering.taps)
-    if activation.law.name == "edge-enhancing" and (steering.alpha != 0.5 or scales > 1 or activation.couple):
+    if law.name == "edge-enhancing" and (steering.alpha != 0.5 or scales > 1 or activation.couple):
         return "edge-enhancing diffusion of several gradients has no compiled form"
     couple_scales = "scales" in activation.couple and (scales > 1 or activation.inside is not None)
     if not couple_scales and scales not in (1, len(flux.taps)):
@@ -87,9 +84,14 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
     inside = weights if couple_scales and weights is not None else (1.0,) * scales
     if len(inside) != scales:
         return f"{len(inside)} weights for {scales} scales have no compiled form"
+    rho: tuple[Taps, ...] = ((1.0,), (1.0,)) if law.name == "coherence-enhancing" else ()
+    if activation.smoothing is not None:
+        if law.name in ("uncoupled", "isotropic"):
+            return "a smoothed structure without directions has no compiled form"
+        rho = tuple(tuple(taps) for taps in activation.smoothing.weights_along(2))
     return Form(
-        law=law,
-        diffusivity=g.name,
+        law=law.name,
+        diffusivity="none" if g is None else g.name,
         gamma=activation.gamma,
         flux=flux,
         structure=steering,
@@ -97,18 +99,20 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
         inside=inside,
         couple_channels="channels" in activation.couple,
         couple_scales=couple_scales,
+        rho=rho,
+        floor=getattr(law, "across", 0.0),
     )
 
 
 def _cells(operator: Operator) -> Cells | None:
     """The cell gradient and Gaussians an operator consists of, if it consists of nothing else."""
-    if type(operator) is CellGradient:
-        return Cells(operator.alpha, operator.spacing, ((1.0,),))
-    if type(operator) is Composed and type(operator.operator) is CellGradient and operator.smoothing.uniform:
-        inner = operator.operator
-        return Cells(inner.alpha, inner.spacing, (tuple(operator.smoothing.weights),))
-    if type(operator) is ScaleStack and type(operator.operator) is CellGradient and len({*operator.spacing}) == 1:
-        inner = operator.operator
-        smoothings = [G for G in operator.smoothings if isinstance(G, Smoothing)]
-        return Cells(inner.alpha, inner.spacing, tuple(tuple(G.weights) for G in smoothings))
-    return None
+    inner: object = operator
+    smoothings: list[Smoothing] = []
+    if isinstance(operator, Composed):
+        inner, smoothings = operator.operator, [operator.smoothing]
+    elif isinstance(operator, ScaleStack):
+        inner, smoothings = operator.operator, [G for G in operator.smoothings if isinstance(G, Smoothing)]
+    if type(inner) is not CellGradient:
+        return None
+    taps = tuple(tuple(tuple(along) for along in G.weights_along(2)) for G in smoothings) or (((1.0,), (1.0,)),)
+    return Cells(inner.alpha, inner.spacing.along(2), taps)

@@ -93,7 +93,7 @@ class NumbaEngine(CompiledEngine):
         flat, cotangent, result = _flat(u), _flat(w), _flat(out)
         sums = np.zeros((n, H + 1, where.fields, 2))
         ones = np.ones(where.fields, where.taps.dtype)
-        halo = int(where.radius.max()) + 1
+        halo = where.halo(where.both) + 1
 
         def work(image: int, r0: int, r1: int) -> None:
             rows = min(H, r1 + halo) - max(0, r0 - halo)
@@ -119,7 +119,7 @@ class NumbaEngine(CompiledEngine):
         out = torch.empty_like(du)
         flat, moving, result = _flat(u), _flat(du), _flat(out)
         ones = np.ones(where.fields, where.taps.dtype)
-        halo = int(where.radius[where.scale[where.moved]].max()) + 1
+        halo = where.halo(where.moved) + 1
 
         def work(image: int, r0: int, r1: int) -> None:
             rows = min(H, r1 + halo) - max(0, r0 - halo)
@@ -207,7 +207,7 @@ def _smoothed(form: Form, u: Tensor, numbers: Values, into: Tensor | None) -> Te
     flat, result, real = _flat(u), _flat(out), where.taps.dtype
     R = len(form.rho[0]) - 1 if form.rho else 0
     rho = np.array([w for taps in form.rho for w in taps], real)
-    halo = int(where.radius[where.scale[where.moved]].max()) + 1 + R
+    halo = where.halo(where.moved) + 1 + R
 
     def work(image: int, r0: int, r1: int) -> None:
         rows = min(H, r1 + halo) - max(0, r0 - halo)

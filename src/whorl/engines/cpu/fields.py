@@ -46,7 +46,7 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True)
 class Fields:
-    """Which field is which; see the strips."""
+    """Which field is which; see the strips. Taps, starts and radii of scale s along y are at 2s, along x at 2s + 1."""
 
     channel: Array
     scale: Array
@@ -58,6 +58,10 @@ class Fields:
     radius: Array
     flux: Array
     structure: Array
+
+    def halo(self, groups: Array) -> int:
+        """The largest radius along y of the Gaussians of these fields."""
+        return int(self.radius[2 * self.scale[groups]].max())
 
     @property
     def fields(self) -> int:
@@ -82,6 +86,7 @@ def fields_of(form: Form, channels: int, dtype: str) -> Fields:
     first = _first(form)
     if first:
         taps += form.structure.taps
+    each = [weights for scale in taps for weights in scale]
     moved, seen = _groups(form, channels, first)
     places = sorted({place for group in (*moved, *seen) for place in group})
     index = {place: f for f, place in enumerate(places)}
@@ -92,9 +97,9 @@ def fields_of(form: Form, channels: int, dtype: str) -> Fields:
         seen=_indices(seen, index),
         moved=_indices(moved, index),
         both=_indices(both, index),
-        taps=np.array([w for weights in taps for w in weights], dtype),
-        start=np.array([sum(map(len, taps[:s])) for s in range(len(taps))], np.int64),
-        radius=np.array([len(weights) - 1 for weights in taps], np.int64),
+        taps=np.array([w for weights in each for w in weights], dtype),
+        start=np.array([sum(map(len, each[:s])) for s in range(len(each))], np.int64),
+        radius=np.array([len(weights) - 1 for weights in each], np.int64),
         flux=coefficients(form.flux, form.gamma, dtype),
         structure=coefficients(form.structure, 0.0, dtype),
     )
@@ -194,7 +199,7 @@ def _roles(
     form: Form, where: Fields, weights: tuple[float, ...], beta: tuple[float, ...], *, flux: bool
 ) -> tuple[Array, Array]:
     """Per field, its weight in flux or structure (X times, less beta), and beta; zero for fields of the other kind."""
-    table = np.zeros((2, len(where.radius)))
+    table = np.zeros((2, len(where.radius) // 2))
     first = 0 if flux else _first(form)
     table[:, first : first + len(weights)] = weights, beta
     unit = 0.25 / (form.flux if flux else form.structure).spacing[1] ** 2

@@ -37,11 +37,11 @@ def mirrored(i: int, size: int) -> int:
 @compiled()
 def smooth_columns(
     rounding: int, u: Any, base: int, low: int, pitch: int, i: int, H: int, W: int,
-    taps: Any, first: int, R: int, row: Any, o: int,
+    taps: Any, first: int, R: int, row: Any, o: int, margin: int,
 ) -> None:  # fmt: skip
     """Row i of the image smoothed along y into ``row[o:o+W]``; image row y starts at ``base + (y - low) * pitch``.
 
-    R columns on either side are filled by mirroring, ready for the pass along x.
+    A margin of columns on either side is filled by mirroring, ready for the pass along x.
     """
     weight, source = at(taps, first), base + (i - low) * pitch
     for j in range(W):
@@ -58,7 +58,7 @@ def smooth_columns(
         a0, b0 = base + (mirrored(i - k, H) - low) * pitch, base + (mirrored(i + k, H) - low) * pitch
         one_tap(rounding, u, a0, b0, taps, first + k, row, o, W)
         k += 1
-    for k in range(1, R + 1):
+    for k in range(1, margin + 1):
         put(row, o - k, at(row, o + mirrored(-k, W)))
         put(row, o + W - 1 + k, at(row, o + mirrored(W - 1 + k, W)))
 

@@ -60,7 +60,7 @@ def rows() -> Callable[..., int]:
     ) -> int:  # fmt: skip
         R = taps.shape[0] - 1
         for y in range(r0, r1):
-            smooth_columns(TWICE, u, base, 0, W, y, H, W, taps, 0, R, row, pad)
+            smooth_columns(TWICE, u, base, 0, W, y, H, W, taps, 0, R, row, pad, R)
             smooth_rows(TWICE, row, pad, taps, 0, R, out, base + y * W, W)
         return stamp
 

@@ -77,7 +77,7 @@ def reach(moved: Any, scale: Any, radius: Any) -> int:
     largest = 0
     for g in range(moved.shape[0]):
         for m in range(moved.shape[1]):
-            largest = max(largest, radius[scale[moved[g, m]]])
+            largest = max(largest, radius[2 * scale[moved[g, m]]])
     return largest
 
 
@@ -91,12 +91,12 @@ def smooth_fields(
     pad = radius.max()
     row = np.empty(W + 2 * pad, u.dtype)
     for f in range(channel.shape[0]):
-        s = scale[f]
+        s = 2 * scale[f]
         base = (first + channel[f]) * H * W
         for y in range(top, bottom):
             target = (f * height + y - top) * pitch
-            smooth_columns(ONCE, u, base, 0, W, y, H, W, taps, start[s], radius[s], row, pad)
-            smooth_rows(ONCE, row, pad, taps, start[s], radius[s], fields, target + 1, W)
+            smooth_columns(ONCE, u, base, 0, W, y, H, W, taps, start[s], radius[s], row, pad, radius[s + 1])
+            smooth_rows(ONCE, row, pad, taps, start[s + 1], radius[s + 1], fields, target + 1, W)
             mirror_ends(fields, target, W)
 
 
@@ -116,10 +116,11 @@ def subtract_smoothed(
         for g in range(moved.shape[0]):
             for m in range(moved.shape[1]):
                 f = moved[g, m]
-                s, here, weight = scale[f], ((first + channel[f]) * H + y) * W, -at(factor, f)
+                s, here, weight = 2 * scale[f], ((first + channel[f]) * H + y) * W, -at(factor, f)
                 smooth_columns(
-                    ONCE, sources, f * (high - low) * W, low, W, y, H, W, taps, start[s], radius[s], row, pad
-                )
-                smooth_rows(ONCE, row, pad, taps, start[s], radius[s], smooth, 0, W)
+                    ONCE, sources, f * (high - low) * W, low, W, y, H, W, taps, start[s], radius[s], row, pad,
+                    radius[s + 1],
+                )  # fmt: skip
+                smooth_rows(ONCE, row, pad, taps, start[s + 1], radius[s + 1], smooth, 0, W)
                 for j in range(W):
                     put(out, here + j, fma(weight, at(smooth, j), at(out, here + j)))

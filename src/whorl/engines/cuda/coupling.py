@@ -168,4 +168,5 @@ def couple_kernel(
         adjoints += scale_stride
     cells += image * ((height + 1) * pitch) + i * pitch + k
     finished(cells, plane, u11, u12, u22, v11, v12, v22, v, i2, gamma, floor, i <= height, KIND, COUPLING, ADJOINT)
-    finished(cells + pitch, plane, w11, w12, w22, x11, x12, x22, x, i2, gamma, floor, i < height, KIND, COUPLING, ADJOINT)
+    cells += pitch
+    finished(cells, plane, w11, w12, w22, x11, x12, x22, x, i2, gamma, floor, i < height, KIND, COUPLING, ADJOINT)

@@ -38,22 +38,29 @@ class Tiling:
     step = (32, 64, 2)  # rows, groups of four columns, warps
 
 
-class Gaussians:
-    """Weights of several Gaussians as kernels take them: a table with zeros behind every row, and the radii."""
+Taps = tuple[tuple[tuple[float, ...], ...], ...]
 
-    def __init__(self, taps: tuple[tuple[float, ...], ...], device: torch.device) -> None:
-        kept = [[w for w in weights if w >= NEGLIGIBLE] for weights in taps]
-        radii = [len(weights) - 1 for weights in kept]
-        self.count, self.widest = len(taps), max(radii)
-        self.skip = next((i for i, radius in enumerate(radii) if radius), len(radii))
-        self.taps = self.widest + 9  # loops run up to eight taps over the end
-        rows = [[*weights, *[0.0] * (self.taps - len(weights))] for weights in kept]
-        self.table = torch.tensor(rows, dtype=torch.float64).float().to(device)
+
+class Gaussians:
+    """Weights of several Gaussians as kernels take them: along either axis a table, zeros behind its rows, and radii.
+
+    The first ``skip`` scales have no Gaussian along either axis.
+    """
+
+    def __init__(self, taps: Taps, device: torch.device) -> None:
+        kept = [[[w for w in weights if w >= NEGLIGIBLE] for weights in scale] for scale in taps]
+        self.count = len(taps)
+        self.skip = next((i for i, scale in enumerate(kept) if max(map(len, scale)) > 1), len(taps))
+        self.widest = [max(len(scale[axis]) for scale in kept) - 1 for axis in range(2)]
+        self.taps = max(self.widest) + 9  # loops run up to eight taps over the end
+        rows = [[[*weights, *[0.0] * (self.taps - len(weights))] for weights in scale] for scale in kept]
+        self.table = torch.tensor(rows, dtype=torch.float64).float().transpose(0, 1).contiguous().to(device)
+        radii = [[len(scale[axis]) - 1 for scale in kept] for axis in range(2)]
         self.radii = torch.tensor(radii, dtype=torch.int32).to(device)
 
 
 @lru_cache(maxsize=32)
-def gaussians(taps: tuple[tuple[float, ...], ...], device: torch.device) -> Gaussians:
+def gaussians(taps: Taps, device: torch.device) -> Gaussians:
     """The tables, on the device once and for all."""
     return Gaussians(taps, device)
 
@@ -74,7 +81,7 @@ class Launches:
         self.plane = images * (height + 1) * self.pitch
         self.aligned = width % 4 == 0
         self.scales = len(form.flux.taps)
-        self.flat = form.flux.taps == ((1.0,),)
+        self.flat = form.flux.plain
         self.own = form.structure.taps != form.flux.taps
         self.law = LAWS[form.law]
         self.parts = PARTS[self.law]
@@ -131,7 +138,7 @@ class Launches:
         return both[:size], both[size:]
 
     def _smooth(
-        self, source: Tensor, taps: tuple[tuple[float, ...], ...], planes: int,
+        self, source: Tensor, taps: Taps, planes: int,
         a: Tensor | None = None, b: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
         """All Gaussians of the source, in b by way of a."""
@@ -152,29 +159,27 @@ class Launches:
         )  # fmt: skip
 
     def _along_y(
-        self, source: Tensor, target: Tensor, direct: Tensor, taps: tuple[tuple[float, ...], ...], stride: int,
+        self, source: Tensor, target: Tensor, direct: Tensor, taps: Taps, stride: int,
         planes: int,
     ) -> None:  # fmt: skip
         blocks, columns, warps = self.tiling.down
         G = gaussians(taps, self.device)
         grid = (triton.cdiv(self.height, 8 * blocks) * triton.cdiv(self.width, columns), planes, G.count)
         along_y_kernel[grid](
-            source, target, direct.storage_offset() - target.storage_offset(), G.table, G.radii, self.height,
+            source, target, direct.storage_offset() - target.storage_offset(), G.table[0], G.radii[0], self.height,
             self.width, 0, stride, G.count, G.skip, G.taps, BLOCKS=blocks, BX=columns,
-            FAR=G.widest + 8 * blocks > self.height, EXACT=self.width % columns == 0, num_warps=warps,
+            FAR=G.widest[0] + 8 * blocks > self.height, EXACT=self.width % columns == 0, num_warps=warps,
         )  # fmt: skip
 
-    def _along_x(
-        self, source: Tensor, target: Tensor, taps: tuple[tuple[float, ...], ...], stride: int, planes: int
-    ) -> None:
+    def _along_x(self, source: Tensor, target: Tensor, taps: Taps, stride: int, planes: int) -> None:
         rows, groups, warps = self.tiling.across
         G = gaussians(taps, self.device)
         if G.skip == G.count:
             return
-        far = (G.widest + 3) // 4 > self.width // 4 if self.aligned else G.widest + 4 * groups + 4 > self.width
+        far = (G.widest[1] + 3) // 4 > self.width // 4 if self.aligned else G.widest[1] + 4 * groups + 4 > self.width
         tiles = triton.cdiv(self.height, rows) * triton.cdiv(self.width, 4 * groups)
         along_x_kernel[(tiles, planes, G.count - G.skip)](
-            source, target, G.table, G.radii, self.height, self.width, stride, G.count, G.taps,
+            source, target, G.table[1], G.radii[1], self.height, self.width, stride, G.count, G.taps,
             ROWS=rows, BLOCK=groups, FAR=far, ALIGNED=self.aligned, num_warps=warps,
         )  # fmt: skip
 
@@ -186,9 +191,9 @@ class Launches:
         G = gaussians(self.form.flux.taps, self.device)
         grid = (triton.cdiv(self.height, 8 * blocks) * triton.cdiv(self.width, columns), self.planes)
         gather_kernel[grid](
-            fields, fields.storage_offset() - direct.storage_offset(), start, out, G.table, G.radii, coefficients,
+            fields, fields.storage_offset() - direct.storage_offset(), start, out, G.table[0], G.radii[0], coefficients,
             self.height, self.width, stride, G.count, G.skip, G.taps, WEIGHTED=weighted, BLOCKS=blocks, BX=columns,
-            FAR=G.widest + 8 * blocks > self.height, EXACT=self.width % columns == 0, num_warps=warps,
+            FAR=G.widest[0] + 8 * blocks > self.height, EXACT=self.width % columns == 0, num_warps=warps,
         )  # fmt: skip
 
     def _couple(self, fields: Tensor, adjoints: Tensor, coefficients: Tensor, stride: int, *, adjoint: bool) -> Tensor:
@@ -211,11 +216,11 @@ class Launches:
         """The diffusion tensor of the structure tensor in the cells, which is smoothed first."""
         target, block = torch.empty_like(cells), 512
         grid = (triton.cdiv((self.height + 1) * self.pitch, block), self.images, 3)
-        for along_y, taps in zip((True, False), self.form.rho, strict=True):
-            G = gaussians((taps,), self.device)
+        G = gaussians((self.form.rho,), self.device)
+        for axis in range(2):
             along_kernel[grid](
-                cells, target, G.table, G.widest, self.height, self.width, self.pitch, self.plane,
-                ALONG_Y=along_y, BLOCK=block,
+                cells, target, G.table[axis], G.widest[axis], self.height, self.width, self.pitch, self.plane,
+                ALONG_Y=axis == 0, BLOCK=block,
             )  # fmt: skip
             cells, target = target, cells
         law_kernel[(triton.cdiv(self.plane, block),)](
