@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-EXAMPLES = ("whorl bench", "whorl bench speed_grey memory", "whorl bench --table")
+EXAMPLES = ("whorl bench", "whorl bench speed_grey memory", "whorl bench --table", "whorl bench --engines")
 
 
 def command(
@@ -15,6 +15,7 @@ def command(
         list[str] | None, typer.Argument(help="Suites to run; all standard ones by default.", show_default=False)
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure anew what has been measured already.")] = False,
+    engines: Annotated[bool, typer.Option("--engines", help="Measure nothing; print what each engine has.")] = False,
     table: Annotated[bool, typer.Option("--table", help="Measure nothing; print the results there are.")] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the result files.")] = Path("build/bench"),
 ) -> None:
@@ -22,6 +23,11 @@ def command(
 
     The benchmarks are part of the repository: run this inside a clone, with pip install -e '.[bench]'.
     """
+    if engines:
+        from whorl.engines.capabilities import table as capabilities
+
+        typer.echo(capabilities())
+        return
     root = _repository()
     words = [
         *(suites or []),

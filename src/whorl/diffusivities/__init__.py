@@ -16,8 +16,8 @@ _BY_NAME = {kind.name: kind for kind in _KINDS}
 def names() -> list[str]:
     """The names that ``diffusivity=`` takes.
 
-    >>> names()
-    ['exponential', 'rational', 'charbonnier', 'weickert', 'tv', 'homogeneous', 'free-form']
+    >>> names()[:3]
+    ['exponential', 'rational', 'charbonnier']
     """
     return list(_BY_NAME)
 

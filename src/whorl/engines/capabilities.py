@@ -9,7 +9,7 @@ from torch import Tensor
 from whorl.diffusivities import CLASSICAL
 from whorl.steps import Form
 
-__all__ = ["REGISTRY", "Capabilities"]
+__all__ = ["REGISTRY", "Capabilities", "table"]
 
 CLOSED = tuple(kind.name for kind in CLASSICAL)
 """Every diffusivity in closed form; all that compiles has all of them."""
@@ -86,8 +86,42 @@ REGISTRY = {
         backward=VARIATIONAL,
         scales="coupled",
     ),
+    "onnx": Capabilities(laws=EDGES, diffusivities=(*CLOSED, "free-form"), dtypes=("float32",)),
+    "pt2": Capabilities(laws=EDGES, diffusivities=(*CLOSED, "free-form"), dtypes=("float32",)),
+    "page": Capabilities(laws=EDGES, diffusivities=CLOSED, dtypes=("float32",)),
 }
-"""By name."""
+"""The three engines, the two formats of the export and the page, by name."""
+
+
+def table() -> str:
+    """The registry as text, one line for each law and diffusivity.
+
+    >>> print(table().splitlines()[1])
+    uncoupled             all        all        back       value      value      value
+    """
+    columns = list(REGISTRY)
+    lines = [" " * 22 + "".join(f"{name:11}" for name in columns)]
+    for law in EVERY_LAW:
+        lines.append(f"{law:22}" + "".join(f"{_derivatives(REGISTRY[name], law):11}" for name in columns))
+    for kind in (*CLOSED, "free-form"):
+        has = ["yes" if kind in part.diffusivities or not part.laws else "-" for part in REGISTRY.values()]
+        lines.append(f"{kind:22}" + "".join(f"{word:11}" for word in has))
+    for title, words in (
+        ("dimensions", [part.dimensions for part in REGISTRY.values()]),
+        ("bits", [[kind.removeprefix("float") for kind in part.dtypes] or ["any"] for part in REGISTRY.values()]),
+    ):
+        lines.append(f"{title:22}" + "".join(f"{', '.join(map(str, each)):11}" for each in words))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _derivatives(part: Capabilities, law: str) -> str:
+    """What there is of a law: nothing, values, derivatives backwards too, or all of them, forwards and back."""
+    if not part.laws:
+        return "all"
+    if law not in part.laws:
+        return "-"
+    return "all" if law in part.forward else "back" if law in part.backward else "value"
+
 
 _DEVICES = {"cpu": "the processor", "cuda": "CUDA devices"}
 
