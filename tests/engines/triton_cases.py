@@ -67,6 +67,7 @@ def cell_cases() -> dict[str, dict[str, float]]:
     for law, kind, gamma, spacing, size, channels, tiling in (
         ("isotropic", "exponential", 0.0, (1.0, 1.0), (10, 12), 1, Small),
         ("isotropic", "tv", 0.0, (1.5, 0.8), (7, 9), 1, Tiling),
+        ("anisotropic", "tukey", 0.2, (1.0, 1.0), (7, 9), 2, Tiling),
         ("uncoupled", "rational", 0.0, (1.0, 1.0), (9, 11), 1, Tiling),
         ("anisotropic", "exponential", 0.0, (1.0, 1.0), (9, 11), 1, Tiling),
         ("anisotropic", "weickert", 0.7, (1.5, 0.8), (9, 11), 1, Tiling),

@@ -46,6 +46,7 @@ static inline float steep(float x) {
     ENTRY(rational, 1.0f / (1.0f + x))                                    \
     ENTRY(charbonnier, 1.0f / __builtin_sqrtf(1.0f + x))                  \
     ENTRY(weickert, decay_of(steep(x)))                                   \
+    ENTRY(tukey, x < 5.0f ? (1.0f - 0.2f * x) * (1.0f - 0.2f * x) : 0.0f) \
     ENTRY(tv, 1.0f / (contrast * __builtin_sqrtf(1.0f + x)))
 
 #define NUMBER(name, g) KIND_##name,

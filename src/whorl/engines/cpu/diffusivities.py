@@ -43,6 +43,20 @@ def _weickert(kind: int, s2: float, rate: float) -> Any:
     return one(s2) - exp2(_steepness(s2) / (x2 * x2))
 
 
+def _tukey(kind: int, s2: float, rate: float) -> Any:
+    rest = _tukey_rest(s2, rate)
+    return rest * rest
+
+
+@compiled()
+def _tukey_rest(s2: float, rate: float) -> Any:
+    rest = fma(s2 * rate, _minus_fifth(s2), one(s2))
+    return zero(s2) if rest < zero(s2) else rest
+
+
+_minus_fifth = literal(-0.2)
+
+
 def _homogeneous(kind: int, s2: float, rate: float) -> Any:
     return one(s2)
 
@@ -75,6 +89,10 @@ def _weickert_slope(kind: int, s2: float, h: float, rate: float, unit: float) ->
     x2 = x * x
     exponent = _steepness(s2) / (x2 * x2)
     return _four_ln2(s2) * exponent * (one(s2) - h) * unit / x
+
+
+def _tukey_slope(kind: int, s2: float, h: float, rate: float, unit: float) -> Any:
+    return (_minus_fifth(s2) + _minus_fifth(s2)) * unit * _tukey_rest(s2, rate)
 
 
 def _homogeneous_slope(kind: int, s2: float, h: float, rate: float, unit: float) -> Any:
@@ -123,6 +141,12 @@ _x1, _x2, _x4, _x5 = (literal(node) for node in (NODES[0], NODES[1], NODES[3], N
 _w1, _w2, _w3 = (literal(weight) for weight in WEIGHTS[:3])
 
 
+def _tukey_secant(kind: int, low: float, width: float, h: float, h_far: float, rate: float, unit: float) -> Any:
+    near, far = _tukey_rest(low, rate), _tukey_rest(low + width, rate)
+    # Beyond the threshold the far rest is zero, and the arguments are apart unless both are.
+    return (near + far) * (_minus_fifth(low) * unit if far > zero(low) else -near / max(width, tiny(low)))
+
+
 def _homogeneous_secant(kind: int, low: float, width: float, h: float, h_far: float, rate: float, unit: float) -> Any:
     return zero(width)
 
@@ -143,6 +167,7 @@ FUNCTIONS = {
     "charbonnier": _CHARBONNIER,
     "tv": _CHARBONNIER,
     "weickert": Functions(_weickert, _weickert_slope, _weickert_secant),
+    "tukey": Functions(_tukey, _tukey_slope, _tukey_secant),
     "homogeneous": Functions(_homogeneous, _homogeneous_slope, _homogeneous_secant),
 }
 """The diffusivities in closed form, by name."""

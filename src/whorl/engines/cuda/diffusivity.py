@@ -22,6 +22,13 @@ import triton.language as tl
 
 
 @triton.jit
+def tukey_rest(s2, i2):
+    """The root of Tukey's biweight."""
+    rest = 1.0 - 0.2 * i2 * s2
+    return tl.where(rest < 0.0, 0.0, rest)
+
+
+@triton.jit
 def diffusivity(s2, i2, KIND: tl.constexpr):
     """g(s2)."""
     if KIND == "homogeneous":
@@ -32,6 +39,9 @@ def diffusivity(s2, i2, KIND: tl.constexpr):
         g = 1.0 / (1.0 + i2 * s2)
     elif KIND == "charbonnier" or KIND == "tv":
         g = tl.rsqrt(1.0 + i2 * s2)
+    elif KIND == "tukey":
+        rest = tukey_rest(s2, i2)
+        g = rest * rest
     else:
         t = tl.where(i2 * s2 < 0.2, 0.2, i2 * s2)  # below, exp(-2000) has long been zero; NaN stays NaN
         q = 3.31488 / (t * t * t * t)
@@ -53,6 +63,8 @@ def slope(s2, i2, KIND: tl.constexpr):
     elif KIND == "charbonnier" or KIND == "tv":
         g = tl.rsqrt(1.0 + i2 * s2)
         d = -0.5 * i2 * g * g * g
+    elif KIND == "tukey":
+        d = -0.4 * i2 * tukey_rest(s2, i2)
     else:
         t = tl.where(i2 * s2 < 0.2, 0.2, i2 * s2)
         q = 3.31488 / (t * t * t * t)
@@ -74,6 +86,10 @@ def divided_difference(m, delta, upper, lower, i2, KIND: tl.constexpr):
         h = -i2 * upper * lower
     elif KIND == "charbonnier" or KIND == "tv":
         h = -i2 * (upper * lower) * (upper * lower) / (upper + lower)
+    elif KIND == "tukey":
+        near = tukey_rest(tl.maximum(m - delta, 0.0), i2)
+        far = tukey_rest(m + delta, i2)
+        h = -(near + far) * tl.where(far > 0.0, 0.2 * i2, near / (2.0 * tl.maximum(delta, 1e-37)))
     else:
         # The mean of g' over the interval by three Gauss points where the quotient would cancel.
         step = 0.7745966692414834 * delta
