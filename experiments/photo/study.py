@@ -57,6 +57,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pictures", type=int, default=0, help="test pictures; all by default")
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--start", default="", help="weights.safetensors of an earlier call to go on from")
     parser.add_argument("--trial", default="")
     given = parser.parse_args()
     if given.trial:
@@ -129,12 +130,18 @@ def run(name: str, trial: Trial, given: argparse.Namespace) -> None:
     torch.manual_seed(given.seed)
     device = torch.device(given.device)
     network = (plain_network(trial.plain) if trial.plain else PhotoNetwork(trial.spec)).to(device)
+    if given.start:
+        from safetensors.torch import load_file
+
+        earlier = load_file(given.start)
+        mine = {key.removeprefix(f"{name}/"): value for key, value in earlier.items() if key.startswith(f"{name}/")}
+        network.load_state_dict(mine)
     network.low_precision = trial.training.precision == "bfloat16" and device.type == "cuda"
     learner = LevelInput(network) if trial.spec.blind else network
     pictures = photographs(given.train, trial.spec.channels, given.size)
     learned, held = set_aside(pictures)
     config = dataclasses.replace(trial.training, seed=given.seed, batch=given.batch or trial.training.batch)
-    capture = False  # the trials keep the device busy together
+    capture = False
     # The probe: everything is compiled and measured before the clock of the study starts.
     patches = NoisyPatches(
         list(learned.values()), trial.spec.noise, size=given.size, count=PROBE * config.batch, seed=given.seed,
@@ -144,13 +151,17 @@ def run(name: str, trial: Trial, given: argparse.Namespace) -> None:
     probing = dataclasses.replace(config, epochs=1)
     if device.type == "cuda" and not trial.plain:
         try:
-            train(learner, patches, probing)
             network.compiled()
             train(learner, patches, probing)
         except Exception as error:  # whatever stops the compiler, the plain way remains
             print(f"{name}: not compiled ({error})", flush=True)
             network.compiled(False)
+        try:
+            train(learner, patches, probing, capture=True)
             capture = True
+        except Exception as error:  # the same steps, launched one by one
+            print(f"{name}: not recorded as a graph ({error})", flush=True)
+            learner.load_state_dict(start)
     train(learner, patches, probing, capture=capture)
     (given.work / f"{name}.ready").touch()
     while not (given.work / "probe").exists():
@@ -171,6 +182,7 @@ def run(name: str, trial: Trial, given: argparse.Namespace) -> None:
         "steps": steps,
         "parameters": sum(p.numel() for p in network.parameters()),
         "pictures": len(learned),
+        "started_from": given.start,
     }
     began = time.monotonic()
     history = train(
@@ -205,6 +217,8 @@ def measure(
         for label, group in (("held", held), ("test", tests)):
             found = denoised_psnr(denoise, group, level, given.seed, device=given.device)
             result[f"{label}_{level:g}"] = sum(found.values()) / len(found)
+            if label == "test":
+                result[f"pictures_{level:g}"] = [round(value, 3) for value in found.values()]
         noisy = [
             noisy_picture(picture[:, :192, :192], number, level)[0]
             for number, picture in enumerate(list(held.values())[:4])

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from whorl.networks.photo import PhotoSpec
+from whorl.networks.photo import NAMED_PHOTO, PhotoSpec
+from whorl.networks.photo_recipe import PHOTO_TRAINING
 from whorl.training import TrainingConfig
 
 ANNEALED = TrainingConfig(
@@ -42,25 +43,27 @@ EXPLORE = {
     "alternate": Trial(replace(SMOOTH, alternate=True)),
 }
 
-NORMALISED = replace(ANNEALED, batch=16, loss="mse", clip=0.1)
+NORMALISED = PHOTO_TRAINING
 BLIND = replace(NORMALISED, loss="log")
 
-GREY_27K = PhotoSpec(width=24, fields=(32, 24, 12), blocks=2, repetitions=6)
-STRICT_27K = replace(GREY_27K, rho=1, profiles=(3, 2, 1))
-GREY_8K = PhotoSpec(width=16, fields=(24, 20, 8), blocks=1, repetitions=12)
-GREY_66K = PhotoSpec(width=32, fields=(32, 32, 20), blocks=3, repetitions=4)
-LEVELS = (5.0, 55.0)
-
 FINAL = {
-    "photo-grey": Trial(replace(GREY_27K, rho=1, noise=LEVELS), BLIND, longer=1.3),
-    "photo-colour": Trial(replace(GREY_27K, rho=1, channels=3, noise=LEVELS), BLIND, longer=1.3),
-    "photo-27k": Trial(GREY_27K, NORMALISED, longer=1.2),
-    "photo-27k-strict": Trial(STRICT_27K, replace(NORMALISED, turn=1500.0)),
-    "photo-27k-stable": Trial(STABLE, NORMALISED, longer=0.9),
-    "photo-8k": Trial(GREY_8K, NORMALISED, longer=1.6),
-    "photo-66k": Trial(GREY_66K, NORMALISED, longer=0.8),
-    "resnet-27k": Trial(GREY_27K, NORMALISED, longer=0.8, plain="resnet"),
-    "dncnn-27k": Trial(GREY_27K, NORMALISED, longer=0.8, plain="dncnn"),
+    "photo-grey": Trial(NAMED_PHOTO["photo-grey"], BLIND, longer=1.3),
+    "photo-colour": Trial(NAMED_PHOTO["photo-colour"], BLIND, longer=1.3),
+    "photo-27k": Trial(NAMED_PHOTO["photo-27k"], NORMALISED, longer=1.2),
+    "photo-27k-strict": Trial(NAMED_PHOTO["photo-27k-strict"], replace(NORMALISED, turn=1500.0)),
+    "photo-27k-stable": Trial(NAMED_PHOTO["photo-27k-stable"], NORMALISED, longer=0.9),
+    "photo-8k": Trial(NAMED_PHOTO["photo-8k"], NORMALISED, longer=1.6),
+    "photo-66k": Trial(NAMED_PHOTO["photo-66k"], NORMALISED, longer=0.8),
+    "resnet-27k": Trial(NAMED_PHOTO["photo-27k"], NORMALISED, longer=0.8, plain="resnet"),
+    "dncnn-27k": Trial(NAMED_PHOTO["photo-27k"], NORMALISED, longer=0.8, plain="dncnn"),
 }
 
-CALLS = {"explore": EXPLORE, "final": FINAL}
+AGAIN = {"rate": 1.2e-3, "warmup": 100}
+LONGER = {
+    "photo-colour": replace(FINAL["photo-colour"], training=replace(BLIND, **AGAIN), longer=1.0),
+    "photo-grey": replace(FINAL["photo-grey"], training=replace(BLIND, **AGAIN), longer=1.0),
+    "photo-8k": replace(FINAL["photo-8k"], training=replace(NORMALISED, **AGAIN), longer=1.3),
+    "photo-27k-strict": replace(FINAL["photo-27k-strict"], training=replace(NORMALISED, **AGAIN), longer=1.0),
+}
+
+CALLS = {"explore": EXPLORE, "final": FINAL, "longer": LONGER}

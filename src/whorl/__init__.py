@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_FUNCTIONS = {"diffuse": "whorl.images", "inpaint": "whorl.inpainting", "load": "whorl.networks"}
+_FUNCTIONS = {
+    "denoise": "whorl.denoising",
+    "diffuse": "whorl.images",
+    "inpaint": "whorl.inpainting",
+    "load": "whorl.networks",
+}
 _FOLDERS = (
     "activations",
     "automatic",
@@ -40,6 +45,7 @@ _FOLDERS = (
 __all__ = ["__version__", *sorted((*_FUNCTIONS, *_FOLDERS))]
 
 if TYPE_CHECKING:
+    from whorl.denoising import denoise as denoise
     from whorl.images import diffuse as diffuse
     from whorl.inpainting import inpaint as inpaint
     from whorl.networks import load as load

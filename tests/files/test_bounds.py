@@ -139,14 +139,13 @@ def test_a_corrupt_chunk_names_the_file(tmp_path, codec):
         files.read(tmp_path / "a.zarr")
 
 
-@pytest.mark.parametrize("name", ["a.png", "a.jpg"])
-def test_large_eight_bit_pictures_are_read(tmp_path, name):
+def test_large_eight_bit_pictures_are_read(tmp_path):
     """Up to 2**29 pixels; other limits of the decoders do not count."""
     side = 13_400  # above the limit of Pillow, 179 megapixels
     flat = np.broadcast_to(np.uint8(7), (side, side, 1))
     made = files.Picture(flat, files.Layout(side, side, 1, np.dtype("u1"), "grey"))
-    files.write(tmp_path / name, made)
-    with files.open_reader(tmp_path / name) as reader:
+    files.write(tmp_path / "a.png", made)
+    with files.open_reader(tmp_path / "a.png") as reader:
         assert reader.pages[0].layout == made.layout
         assert (reader.pages[0].read(0, side, 0, side) == 7).all()
     assert base.MAX_PIXELS == 2**29

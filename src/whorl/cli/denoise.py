@@ -8,9 +8,9 @@ import typer
 from whorl.cli.options import AsJson, DeviceName, DryRun, Force, PagesMode, Paths, PerPage, Quiet, Threads, Tile
 
 EXAMPLES = (
-    "whorl denoise noisy.png clean.png",
-    "whorl denoise --noise 25 noisy.tif clean.tif",
-    "whorl denoise --network isotropic-0.41 scans/ clean/",
+    "whorl denoise photo.jpg clean.png",
+    "whorl denoise --noise 15 photo.jpg clean.png",
+    "whorl denoise --network runs/mine/network.safetensors scans/ clean/",
 )
 
 
@@ -18,8 +18,12 @@ def command(
     paths: Paths,
     network: Annotated[
         str,
-        typer.Option("--network", metavar="NAME|CARD", help="A network of the package, or the path of a model card."),
-    ] = "anisotropic-0.41",
+        typer.Option(
+            "--network",
+            metavar="auto|NAME|FILE",
+            help="auto: photo-grey or photo-colour, as the picture asks for. Or another network, or the file of one.",
+        ),
+    ] = "auto",
     noise: Annotated[
         float | None,
         typer.Option(
@@ -36,14 +40,13 @@ def command(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Remove white Gaussian noise with a trained network.
+    """Remove white Gaussian noise from photographs with a trained network.
 
-    A network is trained for one level of noise. The picture is scaled so that its noise has that level, filtered, and
-    scaled back: N(c u) / c with c = (level trained for) / (level of the picture). A shift of the grey values changes
-    nothing. The networks have seen rectangles only: edges come out well, texture less so.
+    The networks for photographs take the level of the noise as an input, from 5 to 55 grey values of 8 bits. Pictures
+    with weaker or stronger noise, or with more bits, are scaled so that their noise lies in that range.
 
-    Without --noise the level is estimated from the finest details (median of the Haar detail), and reported. Fine
-    texture is taken for noise, and compressed noise is underestimated: give the level if you know it.
+    Without --noise the level is measured where the picture has least detail, and reported. Texture that fills the whole
+    picture is taken for noise, and compressed noise is underestimated: give the level if you know it.
     """
     from whorl.cli.batch import Batch, as_tile
     from whorl.cli.machine import prepare

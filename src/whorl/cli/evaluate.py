@@ -10,26 +10,36 @@ EXAMPLES = (
     "whorl evaluate anisotropic-0.41",
     "whorl evaluate runs/anisotropic/card.json --images 50 --turning rectangles",
     "whorl evaluate anisotropic-0.41 --seeds 3 --json",
+    "whorl evaluate photo-grey --data BSD68 --noise 25 --seeds 3",
 )
 
 
 def command(
     network: Annotated[str, typer.Argument(help="Name of a trained network, or path of a model card.")],
+    data: Annotated[
+        str, typer.Option("--data", metavar="FOLDER", help="Photographs, for a network of that kind.")
+    ] = "",
+    noise: Annotated[float, typer.Option("--noise", metavar="SD", help="Noise added to the photographs.")] = 25.0,
     images: Annotated[int, typer.Option(min=1, help="Test images per angle; the paper's test has 50.")] = 5,
     turning: Annotated[str, typer.Option(help="What turns: scene or rectangles.")] = "scene",
     edges: Annotated[str, typer.Option(help="Rendering of edges: analytic, 4x4 or hard.")] = "analytic",
     angles: Annotated[str, typer.Option(help="Angles in degrees, separated by commas. Default: 5, 10, ..., 85.")] = "",
-    seeds: Annotated[int, typer.Option(min=1, help="How many of the card's training seeds; 1 takes the chosen.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="How many of the card's training seeds, or of the noise on photographs.")
+    ] = 1,
     size: Annotated[int, typer.Option(min=8, help="Pixels along a side of an image.")] = 256,
     device: DeviceName = "cpu",
     threads: Threads = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure how well a network denoises rectangle scenes at every angle.
+    """Measure how well a network denoises photographs, or rectangle scenes at every angle.
 
-    Prints PSNR by angle, mean, and variance over the angles (population, dB²). Scenes and noise are the same for every
-    angle.
+    A network for photographs is measured on the pictures of --data with white Gaussian noise that is not clipped: the
+    mean PSNR over the pictures (peak 255, results clipped to 0..255), for each seed of the noise.
+
+    For a network of the paper's experiment it prints PSNR by angle, mean, and variance over the angles (population,
+    dB²). Scenes and noise are the same for every angle.
     """
     import torch
 
@@ -40,10 +50,14 @@ def command(
     from whorl.evaluation.store import Store
     from whorl.foundations.strict_json import strict_json
     from whorl.networks.cards import load_card
+    from whorl.networks.photo_cards import ENDING, photo_networks
 
     if threads is not None:
         torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
+    if data or network in photo_networks() or network.endswith(ENDING):
+        _photographs(network, data, noise, seeds, device, as_json=as_json, quiet=quiet)
+        return
     try:
         degrees = tuple(int(word) for word in angles.split(",")) if angles else ANGLES
     except ValueError:
@@ -62,3 +76,36 @@ def command(
         typer.echo("  angle   " + " ".join(f"{angle:5d}°" for angle in table.angles))
         typer.echo("  PSNR/dB " + " ".join(f"{value:6.2f}" for value in table.psnr.values()))
         typer.echo(f"  mean {table.mean:.2f} dB, variance {table.variance:.3g} dB² (population, over the angles)")
+
+
+def _photographs(network: str, data: str, noise: float, seeds: int, device: str, *, as_json: bool, quiet: bool) -> None:
+    from whorl.cli.progress import progress
+    from whorl.data.photographs import photographs
+    from whorl.evaluation.photographs import denoised_psnr
+    from whorl.foundations.strict_json import strict_json
+    from whorl.networks.denoiser import Denoiser
+    from whorl.networks.photo_cards import load_photo_card
+
+    if not data:
+        raise ValueError(f"{network}: a network for photographs. Say with --data which folder of pictures to take.")
+    if not 0 < noise < float("inf"):
+        raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
+    card = load_photo_card(network)
+    pictures = photographs(data, card.spec.channels)
+    remover = Denoiser(card.build().to(device), noise)
+    found = {}
+    with progress(
+        f"{card.name} on {len(pictures)} pictures", total=seeds * len(pictures), quiet=quiet or as_json
+    ) as on:
+        for seed in range(seeds):
+            found[seed] = denoised_psnr(remover, pictures, noise, seed, device=device, advance=on)
+    means = {seed: sum(psnr.values()) / len(psnr) for seed, psnr in found.items()}
+    mean = sum(means.values()) / len(means)
+    if as_json:
+        record = {"network": card.name, "data": data, "noise": noise, "mean": mean, "by_seed": means, "psnr": found}
+        typer.echo(strict_json(record))
+        return
+    typer.echo(f"{card.name}, {len(pictures)} pictures of {data}, noise {noise:g}")
+    for seed, value in means.items():
+        typer.echo(f"  seed {seed}: {value:.3f} dB")
+    typer.echo(f"  mean {mean:.3f} dB")

@@ -59,9 +59,12 @@ def command(
     if network is not None:
         if contrast is not None or time is not None or steps is not None or alpha is not None or sigma or gamma:
             raise ValueError(f"{network} is trained: its contrast, steps and stencils are fixed. Leave them out.")
-        from whorl.networks import load
+        from whorl.networks import DiffusionNetwork, load
 
-        chain = network_chain(load(network), network)
+        loaded = load(network)
+        if not isinstance(loaded, DiffusionNetwork):
+            raise ValueError(f"{network}: networks for photographs cannot be exported yet.")
+        chain = network_chain(loaded, network)
     else:
         from whorl.models import build
 

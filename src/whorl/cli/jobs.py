@@ -51,7 +51,7 @@ def jobs(paths: Sequence[Path], force: bool = False) -> Jobs:
         more = f" (and {len(taken) - 1} more)" if len(taken) > 1 else ""
         raise FileError(f"{taken[0]}{more}: exists already and is kept. Use --force to replace it.")
     for _, out in found.pairs:
-        check_target(out, force, folder=out.suffix.lower() == ".zarr")
+        check_target(out, force, folder=out.suffix == ".zarr")
     return found
 
 

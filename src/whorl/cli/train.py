@@ -1,12 +1,15 @@
-"""``whorl train``: train a network of the experiment."""
+"""``whorl train``: train a network for photographs, or one of the paper's experiment."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from whorl.cli.options import DeviceName, Quiet, Seed, Threads
 
 EXAMPLES = (
+    "whorl train photo-27k --data pictures/ --noise 25 --out runs/mine",
+    "whorl train photo-8k --data pictures/ --noise 25 --steps 3000 --batch 4 --size 48 --out runs/small",
     "whorl train anisotropic-0.41 --out runs/anisotropic",
     "whorl train isotropic-0.5 --protocol converged --seed 1 --out runs/isotropic",
     "whorl train anisotropic-0.41 --optimiser gauss-newton --out runs/newton",
@@ -15,15 +18,25 @@ EXAMPLES = (
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="Network: uncoupled-0.41, isotropic-0.41, anisotropic-0.41, ...")],
-    out: Annotated[str, typer.Option("--out", "-o", help="Folder for checkpoint and model card.")],
+    name: Annotated[str, typer.Argument(help="Network: photo-27k, photo-8k, ..., or anisotropic-0.41, ...")],
+    out: Annotated[str, typer.Option("--out", "-o", help="Folder for checkpoint and trained network.")],
+    data: Annotated[
+        str, typer.Option("--data", metavar="FOLDER", help="Photographs to train a photo network on.")
+    ] = "",
+    noise: Annotated[
+        float | None,
+        typer.Option("--noise", metavar="SD", help="Noise on photographs. Default: as the network is made."),
+    ] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of training on photographs.")] = 12000,
     protocol: Annotated[str, typer.Option(help="Settings to start from: paper, converged or gauss-newton.")] = "paper",
     optimiser: Annotated[str | None, typer.Option(help="adam or gauss-newton.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Epochs, or Gauss-Newton iterations.")] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Images per step, over all processes.")] = None,
     rate: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
     images: Annotated[int, typer.Option(min=1, help="Training images.")] = 100,
-    size: Annotated[int, typer.Option(min=8, help="Pixels along a side of an image.")] = 256,
+    size: Annotated[
+        int | None, typer.Option(min=8, help="Pixels along a side: 64 for patches of photographs, else 256.")
+    ] = None,
     angle: Annotated[int, typer.Option(help="Direction of the rectangles, in degrees.")] = 30,
     turning: Annotated[str, typer.Option(help="What turns: scene or rectangles.")] = "scene",
     edges: Annotated[str, typer.Option(help="Rendering of edges: analytic, 4x4 or hard.")] = "analytic",
@@ -33,26 +46,34 @@ def command(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train a network on noisy rectangle scenes.
+    """Train a network on noisy photographs, or on noisy rectangle scenes.
+
+    With --data a network for photographs learns from noisy patches of the pictures in a folder; every 33rd picture is
+    held back to show how well it does on pictures it has not seen. OUT receives network.safetensors.
 
     The run can be interrupted or killed at any moment: the same command goes on from its checkpoint and ends with the
     same parameters. Started by torchrun, all processes train one network together.
 
-    OUT receives checkpoint.safetensors and, at the end, card.json for `whorl evaluate` and `whorl.load`.
+    OUT receives checkpoint.safetensors and, at the end, what `whorl evaluate` and `whorl.load` read: card.json for a
+    network of the paper's experiment, network.safetensors for photographs.
     """
     import dataclasses
-    from pathlib import Path
-    from typing import Any
 
     import torch
 
     from whorl.data import RectangleSet
+    from whorl.networks.photo import NAMED_PHOTO
     from whorl.networks.recipe import Recipe
     from whorl.networks.spec import named
     from whorl.training import PROTOCOLS
     from whorl.training.distributed import join_team
     from whorl.training.reporters import show
 
+    if data or name in NAMED_PHOTO:
+        given = {"batch": batch, "rate": rate, "size": size, "checkpoint_seconds": checkpoint_seconds, "seed": seed}
+        given = {key: value for key, value in given.items() if value is not None}
+        _photographs(name, data, noise, steps, given, Path(out), device, threads, quiet)
+        return
     if protocol not in PROTOCOLS:
         raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")
     if threads is not None:
@@ -66,8 +87,8 @@ def command(
         "checkpoint_seconds": checkpoint_seconds,
     }
     changes: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
-    data = RectangleSet(images, "train", turning=turning, edges=edges, size=size)  # type: ignore[arg-type]
-    recipe = Recipe(named(name), data, angle, dataclasses.replace(base, **changes)).with_seed(seed)
+    scenes = RectangleSet(images, "train", turning=turning, edges=edges, size=size or 256)  # type: ignore[arg-type]
+    recipe = Recipe(named(name), scenes, angle, dataclasses.replace(base, **changes)).with_seed(seed)
     team, own = join_team(torch.device(device))
     folder = Path(out)
     try:
@@ -84,5 +105,44 @@ def command(
                 typer.echo(
                     f"{folder / 'card.json'}: loss {last.loss:.2f}, PSNR {last.psnr:.2f} dB on the training images"
                 )
+    finally:
+        team.leave()
+
+
+def _photographs(
+    name: str,
+    data: str,
+    noise: float | None,
+    steps: int,
+    settings: dict[str, Any],
+    out: Path,
+    device: str,
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    import torch
+
+    from whorl.networks.photo_recipe import PhotoRecipe
+    from whorl.training.distributed import join_team
+    from whorl.training.reporters import show
+
+    if not data:
+        raise ValueError(f"{name}: a network for photographs. Say with --data which folder of pictures to learn from.")
+    if threads is not None:
+        torch.set_num_threads(threads)
+    recipe = PhotoRecipe.named(name, noise, steps, **settings)
+    team, own = join_team(torch.device(device))
+    try:
+        network, history, pictures = recipe.train(
+            Path(data),
+            device=own,
+            checkpoint=out / "checkpoint.safetensors",
+            team=team,
+            progress=show(name, quiet=quiet or not team.leads),
+        )
+        if team.leads:
+            recipe.card(name, network, history, pictures).write(out / "network.safetensors")
+            if not quiet:
+                typer.echo(f"{out / 'network.safetensors'}: {history.last.words}")
     finally:
         team.leave()

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,19 @@ import torch
 
 from whorl import models
 from whorl.automatic import DEFAULT_TIME, AutomaticSettings, automatic_settings, noise_level, rule
+from whorl.denoising import COLOUR, GREY
 from whorl.files import Page
 from whorl.files.layout import pixel_aspect
 from whorl.large import Stage, network_stages, stages
 from whorl.large.pictures import sample_blocks
+from whorl.networks.cards import ModelCard, load_card
+from whorl.networks.denoiser import Denoiser, value_range
+from whorl.networks.photo import PhotoNetwork
+from whorl.networks.photo_cards import ENDING, load_photo_card, photo_networks
 
-__all__ = ["Denoising", "Diffusion", "Treatment", "as_spacing"]
+__all__ = ["AUTO", "Denoising", "Diffusion", "Treatment", "as_spacing"]
+
+AUTO = "auto"
 
 
 class Treatment(ABC):
@@ -100,17 +108,20 @@ class Diffusion(Treatment):
 
 
 class Denoising(Treatment):
-    """A trained network; the noise is measured on the pages where its level is not given."""
+    """A trained network; the noise is measured on the pages where its level is not given.
+
+    ``auto`` takes the network for grey or for colour photographs, as a page asks for.
+    """
 
     def __init__(self, name: str, noise: float | None, device: torch.device, *, per_page: bool = False) -> None:
-        from whorl.networks import load_card
-
-        card = load_card(Path(name) if name.endswith(".json") else name)
-        self.name, self.noise, self.device, self.per_page = name, noise, device, per_page
-        self.trained_for = float(card.data["noise"])
-        self.network = card.build().to(device)
         if noise is not None and not 0 < noise < float("inf"):
             raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
+        self.name, self.noise, self.device, self.per_page = name, noise, device, per_page
+        self.card: ModelCard | None = None
+        if name != AUTO and not name.endswith(ENDING) and name not in photo_networks():
+            self.card = load_card(Path(name) if name.endswith(".json") else name)
+        elif name != AUTO:
+            self._network(name)  # whatever is wrong with the file is said at once
 
     def _measured(self, pages: Sequence[Page]) -> float:
         if self.noise is not None:
@@ -118,10 +129,23 @@ class Denoising(Treatment):
         return noise_level([torch.from_numpy(block)[None] for block in sample_blocks(pages)])
 
     def _stages(self, page: Page, measured: float) -> tuple[Sequence[Stage], dict[str, Any]]:
-        record = {"network": self.name, "noise": measured, "noise_measured": self.noise is None}
+        name = self.name
+        if name == AUTO:
+            name = COLOUR if page.layout.filtered == 3 else GREY
+        record = {"network": name, "noise": measured, "noise_measured": self.noise is None}
         if measured == 0:  # nothing to remove: the page is copied
             return (), record | {"copied": True}
-        return network_stages(self.network, self.trained_for / measured), record
+        if self.card is not None:
+            network = self.card.build().to(self.device)
+            return network_stages(network, float(self.card.data["noise"]) / measured), record
+        blocks = [torch.from_numpy(block).flatten() for block in sample_blocks([page])]
+        limits = value_range(torch.cat(blocks), page.layout.dtype == "uint8")
+        remover = Denoiser(self._network(name), measured, *limits)
+        return (Stage(remover, remover.reach),), record
+
+    @cache  # noqa: B019, a treatment lives as long as its command
+    def _network(self, name: str) -> PhotoNetwork:
+        return load_photo_card(name).build().to(self.device)
 
 
 def as_spacing(text: str) -> tuple[float, float] | None:

@@ -105,9 +105,12 @@ def whole_bytes() -> int:
 def working_bytes(stages: Sequence[Stage], channels: int, dtype: torch.dtype) -> tuple[float, float]:
     """Bytes a pixel takes while a stage runs, and what a pixel of scratch costs relative to the stage.
 
-    Models and blocks tell by the number of their responses and by the engine that takes their steps; anything else is
-    taken for 32 responses in the reference.
+    Networks for photographs say so themselves. Models and blocks tell by the number of their responses and by the
+    engine that takes their steps; anything else is taken for 32 responses in the reference.
     """
+    own_count = next((f for stage in stages if (f := getattr(stage.apply, "bytes_per_pixel", None)) is not None), None)
+    if own_count is not None:
+        return float(own_count(channels)), SCRATCH_COST / 32
     responses, kind = 32.0, "reference"
     step = next((found for stage in stages if (found := _diffusion_step(stage)) is not None), None)
     if step is not None:

@@ -3,20 +3,29 @@
 from whorl.networks.base import DiffusionNetwork
 from whorl.networks.build import build_network
 from whorl.networks.cards import ModelCard, available, load, load_card
+from whorl.networks.denoiser import Denoiser
 from whorl.networks.multiscale import MultiscaleNetwork
+from whorl.networks.photo import PhotoNetwork, PhotoSpec
+from whorl.networks.photo_cards import PhotoCard, load_photo_card, photo_networks
 from whorl.networks.scheduled import ScheduledNetwork
 from whorl.networks.spec import NAMED, NetworkSpec, named
 
 __all__ = [
     "NAMED",
+    "Denoiser",
     "DiffusionNetwork",
     "ModelCard",
     "MultiscaleNetwork",
     "NetworkSpec",
+    "PhotoCard",
+    "PhotoNetwork",
+    "PhotoSpec",
     "ScheduledNetwork",
     "available",
     "build_network",
     "load",
     "load_card",
+    "load_photo_card",
     "named",
+    "photo_networks",
 ]

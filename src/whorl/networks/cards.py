@@ -15,6 +15,8 @@ from whorl.foundations.atomic import write_bytes
 from whorl.foundations.strict_json import strict_json
 from whorl.networks.base import DiffusionNetwork
 from whorl.networks.build import build_network
+from whorl.networks.photo import PhotoNetwork
+from whorl.networks.photo_cards import ENDING, load_photo_card, photo_networks
 from whorl.networks.spec import NetworkSpec
 from whorl.training.checkpoint import versions
 
@@ -106,7 +108,8 @@ def load_card(source: str | Path) -> ModelCard:
             raise FileError(f"{source}: cannot be read ({error}).") from None
     else:
         raise ValueError(
-            f"There is no network {str(source)!r}; there are {', '.join(available())}, or give a card's path."
+            f"There is no network {str(source)!r}; there are {', '.join((*photo_networks(), *available()))}, "
+            "or give a card's path."
         )
     try:
         found = json.loads(text)
@@ -143,10 +146,13 @@ def _hash(contents: dict[str, Any]) -> str:
     return hashlib.sha256(strict_json(contents, sort_keys=True).encode()).hexdigest()
 
 
-def load(name: str | Path, seed: int | None = None) -> DiffusionNetwork:
+def load(name: str | Path, seed: int | None = None) -> DiffusionNetwork | PhotoNetwork:
     """A trained network by name (or by the path of its card), offline.
 
-    Grey values run from 0 to 255; the networks of the paper's experiment were trained for noise of standard deviation
-    60. Parameters can be trained further.
+    Grey values run from 0 to 255. Networks for photographs (``photo-...``) know the levels of noise they were trained
+    for and take the level as their second argument; the networks of the paper's experiment were trained for noise of
+    standard deviation 60 in pictures of rectangles. Parameters can be trained further.
     """
+    if str(name) in photo_networks() or Path(name).suffix == ENDING:
+        return load_photo_card(name).build()
     return load_card(name).build(seed)

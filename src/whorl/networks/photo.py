@@ -13,7 +13,7 @@ from whorl.blocks.gated import GatedBlock, StableGatedBlock
 from whorl.foundations.types import Image
 from whorl.operators.steerable import SteerableMap
 
-__all__ = ["PhotoNetwork", "PhotoSpec"]
+__all__ = ["NAMED_PHOTO", "PhotoNetwork", "PhotoSpec"]
 
 REFERENCE_LEVEL = 25.0
 
@@ -65,14 +65,28 @@ class PhotoSpec:
         return self.noise[0] < self.noise[1]
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return dataclasses.asdict(self)
+        """Plain values, as JSON gives them back."""
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in dataclasses.asdict(self).items()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "PhotoSpec":
         """The inverse of :meth:`as_dict`."""
         plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
         return cls(**plain)
+
+
+_GREY = PhotoSpec(width=24, fields=(32, 24, 12))
+
+NAMED_PHOTO = {
+    "photo-8k": PhotoSpec(width=16, fields=(24, 20, 8), blocks=1, repetitions=12),
+    "photo-27k": _GREY,
+    "photo-27k-strict": dataclasses.replace(_GREY, rho=1, profiles=(3, 2, 1)),
+    "photo-27k-stable": PhotoSpec(width=32, fields=(32, 32, 16), stable=True, rho=1),
+    "photo-66k": PhotoSpec(width=32, fields=(32, 32, 20), blocks=3, repetitions=4),
+    "photo-grey": dataclasses.replace(_GREY, rho=1, noise=(5.0, 55.0)),
+    "photo-colour": dataclasses.replace(_GREY, rho=1, channels=3, noise=(5.0, 55.0)),
+}
+"""Structures by name. Those without a range of levels are for noise 25 unless another level is asked for."""
 
 
 class PhotoNetwork(nn.Module):

@@ -8,11 +8,21 @@ __all__ = ["Epoch", "History"]
 
 @dataclass(frozen=True)
 class Epoch:
-    """Mean squared error and PSNR (mean over the images, dB) of the outputs seen during one epoch, and its seconds."""
+    """Mean squared error and PSNR (mean over the images, dB) of the outputs seen during one epoch, and its seconds.
+
+    ``held_back`` is the PSNR on images that are not trained with, where there are any.
+    """
 
     loss: float
     psnr: float
     seconds: float
+    held_back: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The row in words."""
+        held = "" if self.held_back is None else f", {self.held_back:.2f} dB on pictures held back"
+        return f"loss {self.loss:.2f}  PSNR {self.psnr:.2f} dB{held}"
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ def train(
     capture: bool = False,
     seconds: float = math.inf,
     progress: Reporter | None = None,
+    check: Callable[[], float] | None = None,
 ) -> History:
     """Train ``network`` in place to map noisy to clean images.
 
@@ -64,6 +65,8 @@ def train(
         Stop cleanly after the first epoch that ends later than this; the run can be resumed.
     progress : Reporter, optional
         Receives every finished epoch.
+    check : callable, optional
+        Gives the PSNR on pictures that are held back, after every epoch.
 
     Raises
     ------
@@ -76,7 +79,7 @@ def train(
     with ExitStack() as held:
         if checkpoint is not None and (team is None or team.leads):
             held.enter_context(claimed(checkpoint))
-        history = _train(network, pairs, config, checkpoint, identity, team, capture, seconds, progress)
+        history = _train(network, pairs, config, checkpoint, identity, team, capture, seconds, progress, check)
     if history.stopped and (team is None or team.leads):
         _judge(history, pairs, config)
     return history
@@ -92,6 +95,7 @@ def _train(
     capture: bool,
     seconds: float,
     progress: Reporter | None,
+    check: Callable[[], float] | None,
 ) -> History:
     began = time.monotonic()
     team, progress = team or Team(), progress or Silent()
@@ -118,7 +122,8 @@ def _train(
                 keep()
                 raise StabilityError(_diverged(seen.loss, len(history.epochs), config, checkpoint))
             good = state
-            history.epochs.append(Epoch(seen.loss, seen.psnr, time.monotonic() - start))
+            held_back = None if check is None or not team.leads else check()
+            history.epochs.append(Epoch(seen.loss, seen.psnr, time.monotonic() - start, held_back))
             done = len(history.epochs)
             history.stopped = "converged" if method.converged else "epochs" if done >= config.epochs else ""
             progress.epoch(done, config.epochs, history.last, _remaining(history, config))

@@ -61,7 +61,7 @@ class NoisyPatches(Pairs):
         starts = np.concatenate([[0], np.cumsum(areas)[:-1]])
         self.places = torch.from_numpy(np.stack([starts, heights, widths]).astype(np.int64)).to(self.device)
         # Large pictures are visited in proportion to their pixels.
-        self.shares = torch.from_numpy(areas / areas.sum()).to(self.device)
+        self.shares = torch.from_numpy(np.cumsum(areas) / areas.sum()).to(self.device)
 
     def __len__(self) -> int:
         return self.count
@@ -72,9 +72,8 @@ class NoisyPatches(Pairs):
         draw = torch.Generator(self.device)
         first = int(indices[0]) if count else 0
         draw.manual_seed(int(stream("noise", "train", self.seed, epoch * self.count + first).integers(2**62)))
-        chosen = torch.multinomial(self.shares, max(count, 1), replacement=True, generator=draw)[:count]
-        start, height, width = self.places[:, chosen]
-        at = torch.rand(2, count, generator=draw, device=self.device, dtype=torch.float64)
+        at = torch.rand(3, count, generator=draw, device=self.device, dtype=torch.float64)
+        start, height, width = self.places[:, torch.searchsorted(self.shares, at[2], right=True)]
         top, left = (at[0] * (height - self.size + 1)).long(), (at[1] * (width - self.size + 1)).long()
         steps = torch.arange(self.size, device=self.device)
         rows = (top[:, None] + steps)[:, :, None] * width[:, None, None]

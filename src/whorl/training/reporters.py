@@ -42,8 +42,7 @@ class Lines(Reporter):
         if time.monotonic() >= self.next or done == total:
             self.next = time.monotonic() + self.every
             print(
-                f"{self.title}: epoch {done}/{total}  loss {row.loss:.2f}  PSNR {row.psnr:.2f} dB  "
-                f"{remaining:.0f} s remaining",
+                f"{self.title}: epoch {done}/{total}  {row.words}  {remaining:.0f} s remaining",
                 file=sys.stderr,
                 flush=True,
             )
@@ -63,17 +62,17 @@ class Bar(Reporter):
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("loss {task.fields[loss]:.2f}  PSNR {task.fields[psnr]:.2f} dB  {task.fields[left]}"),
+            TextColumn("{task.fields[words]}  {task.fields[left]}"),
             console=Console(stderr=True),
         )
         self.title = title
-        self.task = self.bar.add_task(title, total=None, loss=float("nan"), psnr=float("nan"), left="")
+        self.task = self.bar.add_task(title, total=None, words="", left="")
         self.bar.start()
 
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
         """Move the bar."""
         left = f"{int(remaining) // 60}:{int(remaining) % 60:02d} remaining"
-        self.bar.update(self.task, completed=done, total=total, loss=row.loss, psnr=row.psnr, left=left)
+        self.bar.update(self.task, completed=done, total=total, words=row.words, left=left)
 
     def close(self) -> None:
         """Leave the bar as it stands."""
