@@ -12,6 +12,7 @@ SUITES = (
     "speed_grey",
     "speed_colour",
     "speed_tensor",
+    "speed_coherence",
     "speed_models",
     "speed_time",
     "schedules",

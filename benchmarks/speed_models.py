@@ -1,4 +1,4 @@
-"""What a step of each of whorl's ten models costs."""
+"""What a step of each of whorl's models costs."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Diffusion tensors: EED and Weickert–Brox beside the neighbours' tensor and curvature filters."""
+"""Diffusion tensors: EED, CED and Weickert–Brox beside the neighbours' tensor and curvature filters."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ from benchmarks.suite import Case, Suite
 
 __all__ = ["SUITE"]
 
-_TENSOR = ("eed", "weickert-brox")
+_TENSOR = ("eed", "weickert-brox", "ced")
 
 
 def cases() -> dict[str, Case]:

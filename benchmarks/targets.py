@@ -73,6 +73,11 @@ def _turn_of_best_above_peers(cases: Cases) -> float:
     return min(r["turn_error"] for r in rows if r["method"].startswith("whorl") and r["psnr"] > peers)
 
 
+def _turn_beside_diplib(cases: Cases) -> float:
+    errors = {r["library"]: r["turn_error"] for r in cases["3-4-5 turn, noisy whorl"]}
+    return float(errors["whorl"] / errors["diplib"])
+
+
 def _seconds(case: str, name: str) -> Callable[[Cases], float]:
     return lambda cases: next(r["best_s"] for r in cases[case] if r["method"] == name)
 
@@ -158,6 +163,9 @@ TARGETS: tuple[Target, ...] = (
            _lead(_G2, "whorl-weickert-brox", _library)),
     Target("Weickert–Brox over ITK's vector filter, 1024² colour", "speed_tensor", 10, True,
            _lead(_C2, "whorl-weickert-brox", _library)),
+    Target("CED over DIPlib's coherence filter, 512²", "speed_coherence", 50, True,
+           _lead("512² grey, 2 threads", "whorl-ced sigma=1.0 rho=3.0", _library)),
+    Target("CED's error under the 3-4-5 turn over DIPlib's", "speed_coherence", 1, False, _turn_beside_diplib),
     *(
         Target(f"t = {time} with FED or FSI over explicit steps, {model}", "speed_time", 5, True,
                _scheme_gain(model, time))
@@ -190,7 +198,7 @@ TARGETS: tuple[Target, ...] = (
 
 
 _GROUPS = {
-    "One explicit step": ("speed_grey", "speed_colour", "speed_tensor"),
+    "One explicit step": ("speed_grey", "speed_colour", "speed_tensor", "speed_coherence"),
     "The same stopping time": ("speed_time",),
     "Quality": ("quality_denoise", "quality_turn"),
     "Growth of cost": ("scaling",),

@@ -91,7 +91,7 @@ METHODS = [
     ),
     _method(
         "diplib-coherence",
-        "eed",
+        "ced",
         "CoherenceEnhancingDiffusion(derivativeSigma=1, regularizationSigma=3, flags={'all'})",
         load_coherence,
         0.0,

@@ -1,7 +1,7 @@
 """whorl itself, called as a user would: an array in, an array out, the engine chosen by the library.
 
 ``variant`` makes a method of any model and any of its options, which the quality search and the scaling suite use; the
-ten plain models are in :data:`METHODS`.
+plain models are in :data:`METHODS`.
 """
 
 from typing import Any
@@ -23,6 +23,7 @@ _MODELS: tuple[tuple[str, str, float, str, tuple[float, float]], ...] = (
     ("multiscale-anisotropic", "any", 0.75, "automatic step", (5.0, 160.0)),
     ("uncoupled", "any", 0.4, "automatic step", (10.0, 160.0)),
     ("eed", "any", 0.4, "automatic step", (2.0, 40.0)),
+    ("ced", "any", 0.4, "automatic step", (0.5, 16.0)),
     ("weickert-integration", "any", 0.3, "automatic step", (2.0, 40.0)),
 )
 
