@@ -230,3 +230,30 @@ def test_weickert_is_flat_where_the_exponential_vanishes(dtype):
     assert (g.slope(s2).abs() < 1e-200 if dtype == torch.float64 else g.slope(s2) == 0).all()
     assert torch.allclose(g.psi(s2), s2)
     assert float(g(torch.tensor(0.6, dtype=torch.float64))) < 1
+
+
+@parametrised
+def test_secants_are_symmetric_however_far_their_ends(g):
+    x = torch.tensor([0.0, 0.5, 4.0, 9.0], dtype=torch.float64)
+    y = torch.tensor([40.0, 90.0, 11.0, 300.0], dtype=torch.float64)
+    exact = (g(y) - g(x)) / (y - x)
+    for secant in (g.divided_difference(x, y), g.divided_difference(y, x)):
+        assert torch.allclose(secant, exact, rtol=1e-9, atol=1e-14)
+
+
+def test_close_is_measured_by_the_contrast():
+    """At contrast 1000 a difference quotient over 1 would lose nine digits."""
+    g = diffusivities.Weickert(1000.0)
+    x = torch.tensor([0.9e6, 1.5e6], dtype=torch.float64)
+    assert torch.allclose(g.divided_difference(x, x + 1), g.slope(x + 0.5), rtol=1e-9, atol=0)
+
+
+def test_largest_value_follows_the_smallest_contrast():
+    assert diffusivities.RegularisedTV([0.5, 2.0]).maximum() == pytest.approx(2.0)
+    assert diffusivities.RegularisedTV(0.5, trainable=True).maximum() == pytest.approx(2.0)
+
+
+def test_closed_forms_are_known():
+    """Compiled engines take what has a closed form."""
+    for name in diffusivities.names():
+        assert diffusivities.by_name(name, 2.0).closed_form == (name != "free-form")

@@ -6,10 +6,19 @@ import runpy
 from pathlib import Path
 
 import pytest
+import torch
 
 import whorl
+from whorl.data.synthetic import Whorl, render
 from whorl.models import build, names
 
+FINGERPRINT = [
+    ("ced", 29.7, {"contrast": 39.3, "sigma": 0.7, "time": 53.8}),
+    ("eed", 28.8, {"contrast": 6.0, "sigma": 0.7, "time": 21.8}),
+    ("lysaker", 28.5, {"contrast": 167.8, "time": 0.542}),
+    ("weickert-brox", 24.4, {"contrast": 100.7, "time": 0.577}),
+    ("perona-malik", 24.3, {"contrast": 100.7, "time": 0.577}),
+]
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.rst") if not {"_build", "gallery"} & set(path.relative_to(DOCS).parts))
 
@@ -51,7 +60,8 @@ def test_code_of_the_extending_page_runs() -> None:
 
 def test_every_model_stands_in_the_choosing_table() -> None:
     text = (DOCS / "choosing.rst").read_text(encoding="utf-8")
-    rows = re.findall(r"^   \* - ``([\w-]+)``$", text, flags=re.MULTILINE)
+    _, _, table = text.partition("When to take which\n")
+    rows = re.findall(r"^   \* - ``([\w-]+)``$", table, flags=re.MULTILINE)
     assert sorted(rows) == sorted(names())
 
 
@@ -74,3 +84,28 @@ def test_block_diagrams_are_those_of_their_script() -> None:
 
 def test_readme_figure_is_small() -> None:
     assert 20_000 < (DOCS / "images" / "readme.png").stat().st_size < 300_000
+
+
+def test_figures_of_the_choosing_page_are_those_of_the_benchmarks() -> None:
+    """The best of each model on the two photographs, over the diffusivities tried."""
+    text = (DOCS / "choosing.rst").read_text(encoding="utf-8")
+    rows = re.findall(r"^   \* - ``([\w-]+)``\n     - (\S+)\n     - (\S+)\n     - (\S+)$", text, flags=re.MULTILINE)
+    assert len(rows) >= 9
+    for column, number in ((2, 0), (3, 1)):
+        table = (DOCS / "benchmarks" / f"quality_denoise-{number}.inc").read_text(encoding="utf-8")
+        for row in rows:
+            told = row[column].strip("*")
+            name = "perona-malik" if (row[0], number) == ("gerig", 0) else row[0]
+            found = re.findall(rf"^   \* - whorl-{name}(?: [^\n]*)?\n     - ([\d.]+)$", table, flags=re.MULTILINE)
+            assert told == (f"{max(map(float, found)):.2f}" if found else "–"), row[0]
+
+
+@pytest.mark.parametrize(("name", "told", "settings"), FINGERPRINT)
+def test_figures_of_the_fingerprint(name: str, told: float, settings: dict) -> None:
+    """At the setting that the search found: within the half decibel that other noise may make."""
+    clean = render(Whorl(period=14.0), 96).float()
+    noisy = clean + 30 * torch.randn(clean.shape, generator=torch.Generator().manual_seed(0))
+    time = settings.pop("time")
+    with torch.no_grad():
+        found = float(whorl.metrics.psnr(build(name, **settings)(noisy, time=time), clean, value_range=255))
+    assert found == pytest.approx(told, abs=0.5)

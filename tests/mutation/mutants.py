@@ -107,6 +107,8 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 def _is_description(node: ast.AST, field: str, child: ast.AST) -> bool:
     """Annotations, docstrings, messages of errors, names for the outside: nothing a result depends on."""
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: a check of our own
+        return True
     if field in ("annotation", "returns", "decorator_list", "type_params") or isinstance(
         child, ast.JoinedStr | ast.Assert
     ):
