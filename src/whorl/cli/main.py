@@ -59,6 +59,7 @@ __all__ = ["VERBS", "build", "run"]
 VERBS = {
     "filter": "Smooth pictures with a diffusion model: files, folders, huge images.",
     "denoise": "Remove noise with a trained network.",
+    "inpaint": "Fill in what is missing: scratches, text, lost samples.",
     "models": "List the models and what each is good for.",
     "invariance": "Measure how far a filter is from commuting with rotations.",
     "train": "Train a network on pictures.",
