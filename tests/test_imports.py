@@ -71,3 +71,9 @@ def test_every_folder_of_the_library_is_an_attribute():
     folders = {path.parent.name for path in SOURCE.glob("*/__init__.py")} - {"cli", "page", "plugin"}
     assert {name for name in folders if not hasattr(whorl, name)} == set()
     assert folders <= set(dir(whorl))
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """Test folders are no packages: of two files with one name pytest could import only one."""
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
