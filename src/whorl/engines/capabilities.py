@@ -9,7 +9,7 @@ from torch import Tensor
 from whorl.diffusivities import CLASSICAL
 from whorl.steps import Form
 
-__all__ = ["REGISTRY", "Capabilities", "table"]
+__all__ = ["REGISTRY", "VOLUME", "Capabilities", "table"]
 
 CLOSED = tuple(kind.name for kind in CLASSICAL)
 """Every diffusivity in closed form; all that compiles has all of them."""
@@ -17,6 +17,9 @@ CLOSED = tuple(kind.name for kind in CLASSICAL)
 VARIATIONAL = ("uncoupled", "isotropic", "anisotropic")
 EDGES = (*VARIATIONAL, "edge-enhancing")
 EVERY_LAW = (*EDGES, "coherence-enhancing")
+
+VOLUME = 5
+"""How many axes a batch of volumes has."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,9 @@ class Capabilities:
             return ""
         if isinstance(form, str):
             return form
-        if self.device not in ("", u.device.type) and not (self.device == "cuda" and interpreted()):
-            return f"works on {_DEVICES[self.device]}, the image is on {u.device}"
-        if u.dim() - 2 not in self.dimensions:
-            return f"a volume has no compiled form{_where(self.device)}"
-        if str(u.dtype).removeprefix("torch.") not in self.dtypes:
-            return f"{u.dtype} has no compiled form{_where(self.device)}"
+        missing = self.cannot_hold(u)
+        if missing:
+            return missing
         if form.law not in self.laws or form.diffusivity not in (*self.diffusivities, "none"):
             return f"the law {form.law!r} with the diffusivity {form.diffusivity!r} has no compiled form"
         if self.scales == "coupled" and len(form.structure.taps) > 1 and not form.couple_scales:
@@ -67,6 +67,16 @@ class Capabilities:
         """Whether there are derivatives forwards."""
         return isinstance(form, Form) and form.law in self.forward and not form.rho
 
+    def cannot_hold(self, u: Tensor) -> str:
+        """Why an image of this device, dimension and type is not for this engine; empty if it is."""
+        if self.device not in ("", u.device.type) and not (self.device == "cuda" and interpreted()):
+            return f"works on {_DEVICES[self.device]}, the image is on {u.device}"
+        if u.dim() - 2 not in self.dimensions:
+            return f"a volume has no compiled form{_where(self.device)}"
+        if str(u.dtype).removeprefix("torch.") not in self.dtypes:
+            return f"{u.dtype} has no compiled form{_where(self.device)}"
+        return ""
+
 
 REGISTRY = {
     "reference": Capabilities(dimensions=(2, 3)),
@@ -75,6 +85,7 @@ REGISTRY = {
         laws=EVERY_LAW,
         diffusivities=CLOSED,
         dtypes=("float32", "float64"),
+        dimensions=(2, 3),
         backward=EDGES,
         forward=EDGES,
     ),
@@ -83,6 +94,7 @@ REGISTRY = {
         laws=EVERY_LAW,
         diffusivities=CLOSED,
         dtypes=("float32",),
+        dimensions=(2, 3),
         backward=VARIATIONAL,
         scales="coupled",
     ),

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from whorl.engines.base import Engine, Row
+from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Step
 
@@ -62,11 +63,12 @@ def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
     if engine == "reference" or not _plain(u):
         return ReferenceEngine()
     name = _DEVICES.get(u.device.type, "") if engine == "auto" else engine
-    reason = step.form if isinstance(step.form, str) else _missing(name)
+    form = step.space if u.dim() == VOLUME else step.form
+    reason = form if isinstance(form, str) else _missing(name)
     if not reason:
         chosen = _engine(name)
         reason = chosen.refusal(step, u, learning=learning)
-        if not reason and _forwards() and not chosen.capabilities.goes_forward(step.form):
+        if not reason and _forwards() and (u.dim() == VOLUME or not chosen.capabilities.goes_forward(step.form)):
             return ReferenceEngine()
         if not reason:
             return chosen

@@ -1,6 +1,7 @@
 """The description of a step, from which every engine, the export and the page work."""
 
 from whorl.steps.form import Cells, Form
+from whorl.steps.space_form import SpaceForm
 from whorl.steps.step import Described, Known, Numbers, Step
 
-__all__ = ["Cells", "Described", "Form", "Known", "Numbers", "Step"]
+__all__ = ["Cells", "Described", "Form", "Known", "Numbers", "SpaceForm", "Step"]

@@ -12,6 +12,7 @@ from whorl.energies import QuadraticFidelity
 from whorl.foundations.types import Image, Responses
 from whorl.operators import Operator
 from whorl.steps.form import Form, form_of
+from whorl.steps.space_form import SpaceForm, space_form
 from whorl.steps.substitutes import with_beta, with_contrast
 
 __all__ = ["Described", "Known", "Numbers", "Step"]
@@ -62,6 +63,7 @@ class Step:
     structure: Operator | None = None
     fidelity: QuadraticFidelity | None = None
     _forms: dict[tuple[int, ...], Form | str] = field(default_factory=dict, repr=False)
+    _space: list[SpaceForm | str] = field(default_factory=list, repr=False)
 
     @property
     def steering(self) -> Operator:
@@ -79,6 +81,13 @@ class Step:
             self._forms.clear()
             self._forms[state] = form_of(self.operator, self.activation, self.structure)
         return self._forms[state]
+
+    @property
+    def space(self) -> SpaceForm | str:
+        """The same for volumes."""
+        if not self._space:
+            self._space.append(space_form(self.operator, self.activation, self.structure))
+        return self._space[0]
 
     def gradient(self, u: Image, seen: Responses | None = None) -> Image:
         r"""The direction of descent, :math:`K^* \Phi(K u) + \nabla D(u)`; ``seen`` are responses that steer instead."""
@@ -112,6 +121,7 @@ class Step:
             operator=with_beta(self.operator, beta),
             structure=None if same else with_beta(self.steering, seen),
             _forms={},
+            _space=[],
         )
 
     def modules(self) -> Iterator[nn.Module]:

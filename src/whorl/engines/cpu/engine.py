@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from whorl.engines.base import Engine, Row
+from whorl.engines.capabilities import VOLUME
 from whorl.engines.cpu.coherent import coherent
 from whorl.engines.cpu.derivative import derivative
 from whorl.engines.cpu.fields import Array, Values, constants, directions, fields_of, gradients, kind
@@ -19,9 +20,10 @@ from whorl.engines.cpu.rows import LANE
 from whorl.engines.cpu.strips import strip
 from whorl.engines.cpu.tangents import tangents
 from whorl.engines.cpu.threads import bands, run, split
+from whorl.engines.cpu.volumes import advance_volume, lacks
 from whorl.engines.cpu.workspace import fresh, room
 from whorl.engines.differentiable import CompiledEngine
-from whorl.steps import Form, Known, Step
+from whorl.steps import Form, Known, SpaceForm, Step
 
 __all__ = ["NumbaEngine", "engine"]
 
@@ -52,8 +54,12 @@ class NumbaEngine(CompiledEngine):
     name = "numba"
 
     def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
-        lacking = super().refusal(step, u, learning=learning)
-        return lacking or ("" if _has_fma() else "this processor has no fused multiply-add")
+        if u.dim() == VOLUME:
+            missing = self.capabilities.cannot_hold(u) or lacks(step.space)
+            missing = missing or ("the derivative of a step in space has no compiled form" if learning else "")
+        else:
+            missing = super().refusal(step, u, learning=learning)
+        return missing or ("" if _has_fma() else "this processor has no fused multiply-add")
 
     def advance(
         self,
@@ -65,6 +71,8 @@ class NumbaEngine(CompiledEngine):
         frozen: bool = False,
         out: Tensor | None = None,
     ) -> Tensor:
+        if u.dim() == VOLUME:
+            return self._in_space(step, u, numbers, mixes, frozen, out)
         form = _form(step)
         if frozen:
             # The first image travels along as further channels, which steer and do not flow.
@@ -82,6 +90,22 @@ class NumbaEngine(CompiledEngine):
         done = self.one_by_one(one, step, u, numbers, mixes)
         done = done[:, :C].contiguous() if frozen else done
         return done if out is None or done is out else out.copy_(done)
+
+    def _in_space(
+        self, step: Step, u: Tensor, numbers: Sequence[Row], mixes: Sequence[float], frozen: bool, out: Tensor | None
+    ) -> Tensor:
+        form, steer = step.space, u if frozen else None
+        assert isinstance(form, SpaceForm)
+        pairs = [Values.of(step.complete(each))[:2] for each in numbers]
+        if step.fidelity is None:
+            return advance_volume(form, u, pairs, mixes, steer=steer, out=out)
+        known = dict(zip(map(id, numbers), pairs, strict=True))
+
+        def one(u: Tensor, each: Row) -> Tensor:
+            return advance_volume(form, u, [known[id(each)]], steer=steer)
+
+        done = self.one_by_one(one, step, u, numbers, mixes)
+        return done if out is None else out.copy_(done)
 
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
         n, C, H, W = u.shape

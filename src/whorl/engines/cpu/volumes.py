@@ -1,19 +1,21 @@
 """Steps on whole volumes: windows for the kernels, on all threads, with no more than two volumes beside the input."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
 from whorl.engines.cpu.threads import bands, run, split
-from whorl.engines.cpu.volume_cells import LANE
+from whorl.engines.cpu.volume_cells import ANISOTROPIC, ISOTROPIC, LANE, UNCOUPLED
 from whorl.engines.cpu.volume_planes import planes
 from whorl.engines.cpu.volume_steering import MARGIN
+from whorl.engines.cpu.volume_tensors import COHERENCE, LINES, PLATES, RANK_ONE
 from whorl.engines.cpu.workspace import fresh, room
+from whorl.steps import SpaceForm
 
-__all__ = ["VolumeStep", "advance_volume"]
+__all__ = ["advance_volume", "lacks"]
 
 WIDEST = LANE - 2 * MARGIN
 """The most columns of a window; its rows carry mirrored ones on either side."""
@@ -27,45 +29,42 @@ STEERING = 2**24
 LINE = 16
 
 
-@dataclass(frozen=True)
-class VolumeStep:
-    """A step as its kernel takes it; ``rate`` and ``floor`` are the numbers of the law, see the tensors.
+LAWS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROPIC, "coherence-enhancing": COHERENCE}
+EDGES = {"plates": PLATES, "lines": LINES}
 
-    ``taps`` holds the Gaussians along z, y and x of the steering fields and of the structure, six in all; None where
-    the fields steer themselves.
-    """
 
-    law: int
-    kind: int
-    rate: float
-    floor: float
-    amplitude: float
-    alpha: float
-    alpha_seen: float
-    spacing: tuple[float, float, float]
-    couple_channels: bool
-    taps: tuple[tuple[float, ...], ...] | None
+def lacks(form: SpaceForm | str) -> str:
+    """What is missing for a step; empty if nothing is."""
+    if isinstance(form, str):
+        return form
+    if len(form.taps) == 6 and len(form.taps[5]) > MARGIN:
+        return f"a structure smoothed over more than {MARGIN - 1} voxels has no compiled form in space"
+    return ""
 
 
 def advance_volume(
-    step: VolumeStep, u: Tensor, taus: Sequence[float], mixes: Sequence[float] = (), steer: Tensor | None = None,
-    out: Tensor | None = None,
+    form: SpaceForm, u: Tensor, steps: Sequence[tuple[float, float]], mixes: Sequence[float] = (), *,
+    steer: Tensor | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The volume ``(n, c, z, y, x)`` after explicit steps; ``steer`` keeps the tensor of another volume throughout.
+    """The volume ``(n, c, z, y, x)`` after explicit steps, each with its size and contrast.
+
+    ``steer`` keeps the tensor of another volume throughout.
 
     Two volumes are enough for any number of steps: the iterate before the last is overwritten where it is read.
     """
-    mixes = mixes or [1.0] * len(taus)
+    mixes = mixes or [1.0] * len(steps)
     pair: list[Tensor | None] = [None, None]
-    pair[(len(taus) - 1) % 2] = out
+    pair[(len(steps) - 1) % 2] = out
     before = source = u
-    for index, (tau, mix) in enumerate(zip(taus, mixes, strict=True)):
+    for index, (numbers, mix) in enumerate(zip(steps, mixes, strict=True)):
         target = pair[index % 2]
         if target is None:
             target = pair[index % 2] = fresh(u)
-        _step(step, source, source if steer is None else steer, before, target, tau, mix)
+        _step(form, source, source if steer is None else steer, before, target, numbers, mix)
         before, source = source, target
-    return source
+    if not steps and out is not None:
+        return out.copy_(u)
+    return source if steps else u.clone()
 
 
 def _even(length: int, longest: int, times: int) -> list[tuple[int, int]]:
@@ -76,15 +75,22 @@ def _even(length: int, longest: int, times: int) -> list[tuple[int, int]]:
     return split(length, -(-length // count), 1)
 
 
-def _step(step: VolumeStep, u: Tensor, steer: Tensor, before: Tensor, out: Tensor, tau: float, mix: float) -> None:
+def _step(
+    form: SpaceForm, u: Tensor, steer: Tensor, before: Tensor, out: Tensor, numbers: tuple[float, float], mix: float
+) -> None:
     n, C, D, H, W = u.shape
     real = u.numpy().dtype
-    members = C if step.couple_channels else 1
-    h_z, h_y, h_x = step.spacing
+    members = C if form.couple_channels else 1
+    h_z, h_y, h_x = form.spacing
     unit = 1 / (16 * h_x**2)
-    k, k_seen = (np.array([h_x / h_y, h_x / h_z, 1 - 2 * a], real) for a in (step.alpha, step.alpha_seen))
-    steered = step.taps is not None
-    sets = step.taps or ((1.0,),) * 6
+    k, k_seen = (np.array([h_x / h_y, h_x / h_z, 1 - 2 * a], real) for a in (form.alpha, form.alpha_seen))
+    tau, contrast = numbers
+    law = EDGES[form.keep] if form.keep else LAWS[form.law]
+    law = RANK_ONE if form.keep and form.rank_one else law
+    kind = KINDS.get(form.diffusivity, 0)
+    front, _ = amplitude(form.diffusivity, contrast)
+    steered = steer is not u or bool(form.taps)
+    sets = form.taps or ((1.0,),) * 6
     taps = np.array([w for weights in sets for w in weights], real)
     radius = np.array([len(weights) - 1 for weights in sets], np.int64)
     starts = [sum(map(len, sets[:s])) for s in range(6)]
@@ -92,7 +98,7 @@ def _step(step: VolumeStep, u: Tensor, steer: Tensor, before: Tensor, out: Tenso
     both = [[0.0] * 3 + [*weights[:0:-1], *weights] + [0.0] * 6 for weights in sets[3:5]]
     weights = np.array(both[0] + both[1], real)
     start = np.array([*starts, 0, len(both[0])], np.int64)
-    kernel = planes(step.law, step.kind, steered)
+    kernel = planes(law, kind, steered)
     flat = u.numpy().reshape(-1), steer.numpy().reshape(-1), before.numpy().reshape(-1), out.numpy().reshape(-1)
     S_z, S_y, S_x, R_z, R_y, R_x = (int(r) for r in radius)
     columns = split(W, WIDEST, LINE)
@@ -115,8 +121,8 @@ def _step(step: VolumeStep, u: Tensor, steer: Tensor, before: Tensor, out: Tenso
         where = np.empty(2 * int(radius.max()) + 4, np.int64)
         kernel(
             *flat, first, members, D, H, W, z0, z1, r0, r1, c0, c1,
-            real.type(tau * step.amplitude * unit), real.type(mix), k, k_seen,
-            real.type(step.rate * unit), real.type(step.floor),
+            real.type(tau * front * unit), real.type(mix), k, k_seen,
+            real.type(rate(form.diffusivity, contrast) * unit), real.type(form.across),
             taps, start, radius, weights, where, *room(tuple(sizes), real),
         )  # fmt: skip
 

@@ -6,10 +6,13 @@ import torch
 from torch import Tensor
 
 from whorl.engines.base import Engine, Row
+from whorl.engines.capabilities import VOLUME
 from whorl.engines.differentiable import CompiledEngine
-from whorl.steps import Form, Known, Step
+from whorl.engines.reference import ReferenceEngine
+from whorl.steps import Form, Known, SpaceForm, Step
 
 from .launches import Launches
+from .volumes import VolumeLaunches, lacks
 
 __all__ = ["TritonEngine", "engine"]
 
@@ -32,6 +35,9 @@ class TritonEngine(CompiledEngine):
     name = "triton"
 
     def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
+        if u.dim() == VOLUME:
+            missing = self.capabilities.cannot_hold(u) or lacks(step.space, u)
+            return missing or ("the derivative of a step in space has no compiled form" if learning else "")
         lacking = super().refusal(step, u, learning=learning)
         if not lacking and u[0].numel() * len(_form(step).flux.taps) > LARGEST:
             return f"an image of {u[0].numel()} values at {len(_form(step).flux.taps)} scales is too large for a launch"
@@ -47,6 +53,8 @@ class TritonEngine(CompiledEngine):
         frozen: bool = False,
         out: Tensor | None = None,
     ) -> Tensor:
+        if u.dim() == VOLUME:
+            return self._in_space(step, u, numbers, mixes, frozen, out)
         form = _form(step)
         tensors: list[Tensor | None] = [None] * len(_turns(form, u))
         if frozen:
@@ -57,6 +65,24 @@ class TritonEngine(CompiledEngine):
             after, coefficients = torch.empty_like(u), _coefficients(step, each)
             for k, (source, target) in enumerate(zip(_turns(form, u), _turns(form, after), strict=True)):
                 _launches(form, source).step(source, target, coefficients, tensors[k])
+            return after
+
+        done = self.one_by_one(one, step, u, numbers, mixes)
+        return done if out is None else out.copy_(done)
+
+    def _in_space(
+        self, step: Step, u: Tensor, numbers: Sequence[Row], mixes: Sequence[float], frozen: bool, out: Tensor | None
+    ) -> Tensor:
+        assert isinstance(step.space, SpaceForm)
+        launches = VolumeLaunches(step.space, u.device)
+        if frozen and not launches.taps:
+            return ReferenceEngine().advance(step, u, numbers, mixes=mixes, frozen=True, out=out)
+        steer = launches.smoothed(u.flatten(0, 1)) if frozen else None
+
+        def one(u: Tensor, each: Row) -> Tensor:
+            after, (tau, contrast, _, _) = torch.empty_like(u), step.complete(each)
+            coefficients = launches.coefficients(tau, contrast).to(u.device)
+            launches.step(u.flatten(0, 1), after.flatten(0, 1), coefficients, steer)
             return after
 
         done = self.one_by_one(one, step, u, numbers, mixes)

@@ -1,0 +1,132 @@
+"""``PYTHONPATH=src python -m benchmarks.gpu.volumes [--out FOLDER]``: steps in space on one GPU, beside a copy.
+
+Agreement with the reference in float64 on small volumes first; then one step of 512³ under several tilings.
+"""
+
+import argparse
+import json
+import re
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import whorl
+from benchmarks import machine
+from benchmarks.gpu.clock import DEVICE, distance
+from benchmarks.results import FOLDER, SCHEMA, path_of, validate
+from whorl.engines.cuda.volumes import VolumeLaunches
+from whorl.models import build
+from whorl.steps import SpaceForm
+
+Rows = list[dict[str, Any]]
+SIZE = 512
+LIMIT = 2e-6
+MODELS = {
+    "perona-malik": "isotropic",
+    "eed": "edge-enhancing",
+    "uncoupled": "uncoupled",
+    "weickert-brox": "anisotropic",
+}
+TILES: dict[str, tuple[tuple[int, ...], ...]] = {
+    "perona-malik": ((4, 32, 32, 64, 2), (4, 16, 16, 64, 2), (2, 32, 32, 64, 2), (2, 16, 16, 128, 4)),
+    "eed": ((2, 32, 32, 64, 2), (2, 16, 16, 64, 2), (1, 32, 32, 64, 2)),
+    "uncoupled": ((2, 32, 32, 64, 2),),
+    "weickert-brox": ((1, 32, 32, 64, 2),),
+}
+
+
+def agreement() -> Rows:
+    """Three steps of each model on cubic and on other voxels, aligned and odd sizes."""
+    rows = []
+    for name in MODELS:
+        for spacing, shape in (((1.0, 1.0, 1.0), (24, 40, 64)), ((2.0, 1.5, 0.8), (19, 33, 45))):
+            model = build(name, contrast=30.0, spacing=spacing).to(DEVICE)
+            u = 60 * torch.randn(1, 1, *shape, device=DEVICE) + 150
+            span = 3 * model.automatic_step()
+            with torch.no_grad():
+                found, exact = model(u, span, engine="triton"), model(u.double(), span, engine="reference")
+            error = distance(found - u, exact - u.double())
+            rows.append({"method": f"{name} {spacing} {shape}", "ok": error <= 10 * LIMIT, "change": error})
+            print("   ", rows[-1], flush=True)
+    return rows
+
+
+def steps() -> Rows:
+    """One step of a volume of 512³ voxels, in shares of a copy of the same volume."""
+    u = 60 * torch.randn(1, SIZE, SIZE, SIZE, device=DEVICE) + 128
+    out = torch.empty_like(u)
+    floor = clocked(lambda: out.copy_(u))
+    rows: Rows = [{"method": "copy", "best_s": floor, "gb_per_s": 8e-9 * u.numel() / floor}]
+    print(f"   copy {1e3 * floor:.3f} ms, {8e-9 * u.numel() / floor:.0f} GB/s", flush=True)
+    for name, tiles in TILES.items():
+        model = build(name, contrast=30.0, diffusivity="rational")
+        form = model.description.space
+        assert isinstance(form, SpaceForm), form
+        for tile in tiles:
+            launches = VolumeLaunches(form, DEVICE, tile)
+            numbers = torch.tensor([0.2, 30.0], dtype=torch.float64, device=DEVICE)
+            c = launches.coefficients(numbers[0], numbers[1])
+            begin = time.perf_counter()
+            launches.step(u, out, c)
+            torch.cuda.synchronize()
+            compiling = time.perf_counter() - begin
+            best = clocked(lambda run=launches.step, c=c: run(u, out, c))
+            rows.append({
+                "method": f"whorl, {MODELS[name]}", "tiling": list(tile), "best_s": best, "share_of_copy": floor / best,
+                "first_s": compiling,
+            })  # fmt: skip
+            print(f"   {name:14s} {tile!s:20s} {1e3 * best:8.3f} ms  {floor / best:6.1%} of a copy", flush=True)
+        if name == "eed":
+            smoothing = clocked(lambda run=launches.smoothed: run(u))
+            rows.append(
+                {"method": "the Gaussian of eed alone", "best_s": smoothing, "share_of_copy": floor / smoothing}
+            )
+            print(f"   Gaussian alone {1e3 * smoothing:8.3f} ms", flush=True)
+    return rows
+
+
+def clocked(call: Any, repeats: int = 7) -> float:
+    """Best seconds of a call, by the device's own clock."""
+    call()
+    best = float("inf")
+    for _ in range(repeats):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        call()
+        end.record()
+        end.synchronize()
+        best = min(best, 1e-3 * start.elapsed_time(end))
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu.volumes", description=__doc__)
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the result file")
+    given = parser.parse_args()
+    torch.manual_seed(20220131)
+    gpu = torch.cuda.get_device_properties(0)
+    content: dict[str, Any] = {
+        "schema": SCHEMA, "suite": "gpu_volume", "version": whorl.__version__, "device": "cuda",
+        "command": "python -m benchmarks.gpu.volumes", "date": time.strftime("%Y-%m-%d"),
+        "machine": {**machine.describe(), "gpu": gpu.name, "multiprocessors": gpu.multi_processor_count,
+                    "gpu_memory_gib": round(gpu.total_memory / 2**30, 1)},
+        "versions": machine.versions(), "cases": {},
+    }  # fmt: skip
+    path = path_of("gpu_volume", whorl.__version__, re.sub(r"[^a-z0-9]+", "-", gpu.name.lower()), "cuda", given.out)
+    for name, part in {"one step in space": steps, "agreement in space": agreement}.items():
+        print(f"\n== {name}", flush=True)
+        try:
+            rows = part()
+            validate({**content, "cases": {name: rows}})
+            content["cases"][name] = rows
+        except Exception:
+            traceback.print_exc(limit=8)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
