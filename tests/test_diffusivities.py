@@ -257,3 +257,12 @@ def test_closed_forms_are_known():
     """Compiled engines take what has a closed form."""
     for name in diffusivities.names():
         assert diffusivities.by_name(name, 2.0).closed_form == (name != "free-form")
+
+
+@pytest.mark.parametrize("contrast", [1e-10, 1e-5, 1.0, 1e5, 1e11])
+def test_secants_of_total_variation_keep_their_digits_in_float32(contrast):
+    g = diffusivities.RegularisedTV(contrast)
+    x = contrast**2 * torch.tensor([0.0, 0.5, 3.0], dtype=torch.float64)
+    y = contrast**2 * torch.tensor([0.1, 2.0, 50.0], dtype=torch.float64)
+    exact = g.divided_difference(x, y)
+    assert torch.allclose(g.divided_difference(x.float(), y.float()).double(), exact, rtol=1e-5, atol=0)

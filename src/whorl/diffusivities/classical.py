@@ -126,7 +126,8 @@ class RegularisedTV(Diffusivity):
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         at_x, at_y = self(x), self(y)
-        return -((at_x * at_y) ** 2) / (at_x + at_y)
+        # In this order neither large nor small contrasts leave the range of float32.
+        return -(at_x * at_y) * (at_x * at_y / (at_x + at_y))
 
     def maximum(self) -> float:
         return 1 / float(self.contrast.detach().min())
