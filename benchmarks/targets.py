@@ -170,7 +170,7 @@ TARGETS: tuple[Target, ...] = (
     Target("Weickert–Brox over ITK's vector filter, 1024² colour", "speed_tensor", 10, True,
            _lead(_C2, "whorl-weickert-brox", _library)),
     Target("CED over DIPlib's coherence filter, 512²", "speed_coherence", 50, True,
-           _lead("512² grey, 2 threads", "whorl-ced sigma=1.0 rho=3.0", _library)),
+           _lead("512² grey, 2 threads", "whorl-ced", _library)),
     Target("CED's error under the 3-4-5 turn over DIPlib's", "speed_coherence", 1, False, _turn_beside_diplib),
     *(
         Target(f"t = {time} with FED or FSI over explicit steps, {model}", "speed_time", 5, True,

@@ -18,7 +18,7 @@ def near_and_far(model: models.Model, steps: int) -> tuple[torch.Tensor, torch.T
     def centre(image: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
             for _ in range(steps):
-                image = model._step(image, tau)
+                image = model.step(image, tau)
         return image[..., halo + 1, halo + 1]
 
     before, changes = centre(u), []
