@@ -13,6 +13,7 @@ SUITES = (
     "speed_colour",
     "speed_tensor",
     "speed_coherence",
+    "speed_volume",
     "speed_models",
     "speed_time",
     "schedules",

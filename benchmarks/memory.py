@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.machine import cores
 from benchmarks.suite import Case, Rows, Suite
 
-__all__ = ["SUITE", "peak"]
+__all__ = ["SUITE", "high_water", "peak", "reset_high_water"]
 
 # By channels: the code or equation of another method, for which one figure is enough.
 _TWINS = {
@@ -64,13 +64,13 @@ def _measure(method_name: str, size: int, channels: int) -> dict[str, Any]:
     run(np.array(mosaic(64, channels)), contrast, 2, found.tau)  # imports and compiles what a first call needs
     image = np.array(mosaic(size, channels))
     mosaic.cache_clear()
-    before = _reset_high_water()
+    before = reset_high_water()
     run(image, contrast, 2, found.tau)
-    grown = _high_water() - before
-    return {"peak_mib": _high_water() / 2**20, "grown_mib": grown / 2**20, "pictures": grown / image.nbytes}
+    grown = high_water() - before
+    return {"peak_mib": high_water() / 2**20, "grown_mib": grown / 2**20, "pictures": grown / image.nbytes}
 
 
-def _reset_high_water() -> int:
+def reset_high_water() -> int:
     """Bytes resident now; the high-water mark starts here again."""
     gc.collect()
     with suppress(OSError, AttributeError):  # give freed memory back first, or the call would hide in it
@@ -82,7 +82,7 @@ def _reset_high_water() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def _high_water() -> int:
+def high_water() -> int:
     try:
         return _status("VmHWM")
     except OSError:

@@ -112,6 +112,19 @@ def _fields_for_each_step(cases: Cases) -> float:
     return float((last["fields"] - first["fields"]) / (last["x"] - first["x"]))
 
 
+_SPACE = "256³, 2 threads"
+
+
+def _space(ours: str, theirs: str = "") -> Callable[[Cases], float]:
+    """Nanoseconds per voxel and step, or how many times faster than a peer."""
+
+    def measure(cases: Cases) -> float:
+        times = {r["method"]: r["ns_per_voxel_step"] for r in cases[_SPACE]}
+        return float(times[theirs] / times[ours] if theirs else times[ours])
+
+    return measure
+
+
 def _gpu_share(cases: Cases) -> float:
     """Of the copy of the same batch in the same run."""
     return float(max(row["share_of_copy"] for row in cases["one step"] if row["method"] == "whorl, isotropic"))
@@ -172,6 +185,23 @@ TARGETS: tuple[Target, ...] = (
     Target("CED over DIPlib's coherence filter, 512²", "speed_coherence", 50, True,
            _lead("512² grey, 2 threads", "whorl-ced", _library)),
     Target("CED's error under the 3-4-5 turn over DIPlib's", "speed_coherence", 1, False, _turn_beside_diplib),
+    Target("Perona–Malik step over SimpleITK's gradient filter, 256³", "speed_volume", 20, True,
+           _space("whorl-perona-malik", "simpleitk-gradient")),
+    Target("Perona–Malik step over the NumPy loop, 256³", "speed_volume", 10, True,
+           _space("whorl-perona-malik", "numpy-loop")),
+    *(
+        target
+        for name in ("eed", "ced")
+        for target in (
+            Target(f"{name} step over DIPlib's coherence filter, 256³", "speed_volume", 50, True,
+                   _space(f"whorl-{name}", "diplib-coherence")),
+            Target(f"{name} step on 256³, nanoseconds per voxel", "speed_volume", 60, False, _space(f"whorl-{name}")),
+        )
+    ),
+    Target("peak memory of a call in volumes, input and output included, 256³", "speed_volume", 3, False,
+           lambda cases: max(r["volumes"] for r in cases["memory"])),
+    Target("growth exponent in space over voxels and steps", "speed_volume", 1.1, False,
+           lambda cases: max(r["exponent"] for r in cases["growth"])),
     *(
         Target(f"t = {time} with FED or FSI over explicit steps, {model}", "speed_time", 5, True,
                _scheme_gain(model, time))
@@ -207,6 +237,7 @@ TARGETS: tuple[Target, ...] = (
 
 _GROUPS = {
     "One explicit step": ("speed_grey", "speed_colour", "speed_tensor", "speed_coherence"),
+    "Volumes": ("speed_volume",),
     "The same stopping time": ("speed_time",),
     "Quality": ("quality_denoise", "quality_turn"),
     "Growth of cost": ("scaling",),
@@ -224,9 +255,7 @@ def verdicts(folder: Path = FOLDER) -> Iterator[tuple[str, Target, float | None]
         found.setdefault(machine, {})[content["suite"]] = content["cases"]
     for machine, suites in found.items():
         for target in TARGETS:
-            if target.suite.startswith("gpu") != any(
-                name.startswith("gpu") for name in suites
-            ):  # a GPU's file holds that one suite
+            if target.suite.startswith("gpu") != any(name.startswith("gpu") for name in suites):
                 continue
             try:
                 yield machine, target, target.measure(suites[target.suite])
