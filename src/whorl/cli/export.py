@@ -1,5 +1,6 @@
 """``whorl export``: write a model or network as ONNX or torch.export file."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ from whorl.cli.options import Alpha, AsJson, Contrast, DryRun, Force, Gamma
 EXAMPLES = (
     "whorl export eed.onnx --model eed --contrast 6 --time 20 --sigma 2",
     "whorl export brox.pt2 --model weickert-brox --contrast 12 --steps 25 --channels 3",
-    "whorl export denoiser.onnx --network anisotropic-0.41",
+    "whorl export denoiser.onnx --network photo-grey",
 )
 
 
@@ -45,8 +46,6 @@ def command(
     The file takes float32 images (batch, channels, height, width) of any size, in grey values as here, and gives the
     filtered images. The number of steps is fixed in it; what it holds is written into its metadata.
     """
-    from pathlib import Path
-
     from whorl.export import model_chain, network_chain, write
     from whorl.export.write import file_format
     from whorl.foundations.atomic import check_target
@@ -60,10 +59,13 @@ def command(
         if contrast is not None or time is not None or steps is not None or alpha is not None or sigma or gamma:
             raise ValueError(f"{network} is trained: its contrast, steps and stencils are fixed. Leave them out.")
         from whorl.networks import DiffusionNetwork, load
+        from whorl.networks.photo_cards import ENDING, photo_networks
 
+        if network in photo_networks() or network.endswith(ENDING):
+            _photograph(network, target, chosen, force, dry_run, as_json)
+            return
         loaded = load(network)
-        if not isinstance(loaded, DiffusionNetwork):
-            raise ValueError(f"{network}: networks for photographs cannot be exported yet.")
+        assert isinstance(loaded, DiffusionNetwork)
         chain = network_chain(loaded, network)
     else:
         from whorl.models import build
@@ -75,6 +77,21 @@ def command(
     if not dry_run:
         write(chain, target, chosen, channels=channels, force=force)
     _report(str(target), chosen, chain.steps, dict(chain.about), dry_run, as_json)
+
+
+def _photograph(network: str, target: Path, format: str, force: bool, dry_run: bool, as_json: bool) -> None:
+    from whorl.export.photo import write_photo_onnx
+    from whorl.foundations.atomic import beside
+    from whorl.networks.photo_cards import load_photo_card
+
+    if format != "onnx":
+        raise ValueError(f"{network}: networks for photographs are written as ONNX alone. Let the file end in .onnx.")
+    card = load_photo_card(network)
+    if not dry_run:
+        with beside(target, force) as part:
+            write_photo_onnx(card, part)
+    about = {"network": card.name, "noise": list(card.spec.noise)}
+    _report(str(target), format, card.spec.blocks * card.spec.repetitions, about, dry_run, as_json)
 
 
 def _report(target: str, format: str, steps: int, about: dict[str, object], dry_run: bool, as_json: bool) -> None:

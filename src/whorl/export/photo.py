@@ -1,0 +1,185 @@
+r"""Networks for photographs as ONNX files: pictures of any size from a few pixels on, the noise level as an input.
+
+The stream is mirrored once for a whole application of a block, far enough for both operators. Fields of a mirrored
+picture are mirrored fields, so that no ghost pixel has to be folded back: the transposed convolution, cut to the size
+of the picture, is the adjoint.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from whorl import __version__
+from whorl.activations.gated import Gated
+from whorl.blocks.gated import StableGatedBlock
+from whorl.export.graph import OPSET, Graph
+from whorl.foundations.strict_json import strict_json
+from whorl.networks.photo import REFERENCE_LEVEL, PhotoNetwork
+from whorl.networks.photo_cards import PhotoCard
+from whorl.operators import SteerableMap
+
+__all__ = ["photo_onnx", "write_photo_onnx"]
+
+_FAR = -(2**31)  # before the first entry, for slices that run backwards
+
+
+def photo_onnx(card: PhotoCard) -> Any:
+    """The network as an ``onnx.ModelProto``: ``image``, and ``noise`` where it takes a level, to ``filtered``."""
+    from onnx import TensorProto, checker, helper
+
+    spec = card.spec
+    with torch.no_grad():
+        graph = _Photo(card.build()).write()
+    axes = ("batch", spec.channels, "height", "width")
+    inputs = [helper.make_tensor_value_info("image", TensorProto.FLOAT, axes)]
+    if spec.blind:
+        inputs.append(helper.make_tensor_value_info("noise", TensorProto.FLOAT, []))
+    made = helper.make_graph(
+        graph.nodes,
+        "whorl",
+        inputs,
+        [helper.make_tensor_value_info("filtered", TensorProto.FLOAT, axes)],
+        list(graph.constants.values()),
+        doc_string="Denoising of photographs: a picture turned by a quarter gives the same result, turned.",
+    )
+    model = helper.make_model(
+        made,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=8,
+        producer_name="whorl",
+        producer_version=__version__,
+    )
+    low, high = spec.noise
+    about = {
+        "whorl": __version__,
+        "network": card.name,
+        "noise": f"{low:g} to {high:g}",
+        "card": strict_json(card.as_dict()),
+    }
+    helper.set_model_props(model, about)
+    checker.check_model(model, full_check=True)
+    return model
+
+
+def write_photo_onnx(card: PhotoCard, path: Path) -> None:
+    """Write the network as an ONNX file."""
+    path.write_bytes(photo_onnx(card).SerializeToString())
+
+
+class _Photo:
+    """Writes the nodes of a network."""
+
+    def __init__(self, network: PhotoNetwork) -> None:
+        self.network, self.graph = network, Graph()
+        self.level = ""
+
+    def write(self) -> Graph:
+        graph, network, spec = self.graph, self.network, self.network.spec
+        f = graph("Sub", graph("Mul", "image", graph.number(1 / 255)), graph.number(0.5))
+        if spec.blind:
+            low, high = (graph.number(level) for level in spec.noise)
+            clipped = graph("Clip", "noise", low, high)
+            self.level = graph("Log", graph("Mul", clipped, graph.number(1 / REFERENCE_LEVEL)))
+        u = self._enter(f)
+        for block, repetition in network.schedule():
+            u = self._application(u, block, repetition)
+        left = self._leave(f, u)
+        graph.named("filtered", "Mul", graph("Add", left, graph.number(0.5)), graph.number(255.0))
+        return graph
+
+    def _enter(self, f: str) -> str:
+        spec = self.network.spec
+        if not spec.stable:
+            lift = self.network.lift
+            return self.graph("Conv", self._mirrored(f, lift.radius), self._kernel(lift))
+        # The picture in the first channels, zeros in the others: a convolution with one pixel.
+        start = np.eye(spec.width, spec.channels, dtype=np.float32)[:, :, None, None]
+        return self.graph("Conv", f, self.graph.number(start))
+
+    def _leave(self, f: str, u: str) -> str:
+        spec = self.network.spec
+        if spec.stable:
+            end = np.eye(spec.channels, spec.width, dtype=np.float32)[:, :, None, None]
+            return self.graph("Conv", u, self.graph.number(end))
+        projection = self.network.projection
+        return self.graph("Sub", f, self._adjoint(self._mirrored(u, projection.radius), projection))
+
+    def _application(self, u: str, block: Any, repetition: int) -> str:
+        graph, gate = self.graph, block.gate
+        tied = isinstance(block, StableGatedBlock)
+        synthesis = block.analysis if tied else block.synthesis
+        v = graph("Conv", self._mirrored(u, 2 * block.analysis.radius + gate.rho), self._kernel(block.analysis))
+        gates = graph("Sigmoid", self._logits(v, gate, repetition))
+        change = self._adjoint(graph("Mul", gates, self._cut(v, gate.rho)), synthesis)
+        if tied:
+            change = graph("Mul", change, graph.number(float(block.tau(repetition))))
+        return graph("Sub", u, change)
+
+    def _logits(self, v: str, gate: Gated, repetition: int) -> str:
+        graph, scalars, count = self.graph, gate.scalars, len(gate.orders)
+        spread, powers = gate.get_buffer("spread"), gate.get_buffer("powers")
+        parts = []
+        if scalars:
+            parts.append(self._channels(v, 0, scalars))
+        if count > scalars:
+            others = self._channels(v, scalars, 2 * count - scalars)
+            pairs = np.kron(np.eye(count - scalars), np.ones((1, 2)))[:, :, None, None]
+            parts.append(graph("Conv", graph("Mul", others, others), graph.number(pairs)))
+        seen = graph("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+        binomial = np.outer([1, 2, 1], [1, 2, 1]) / 16
+        for _ in range(gate.rho):
+            seen = graph("Conv", seen, graph.number(np.tile(binomial, (count, 1, 1, 1))), group=count)
+        log_factor = torch.cat([torch.zeros(scalars), 2 * gate.log_contrast])
+        factor = graph.number(_column(-log_factor))
+        if self.level:
+            factor = graph("Sub", factor, graph("Mul", graph.number(_column(powers * gate.units)), self.level))
+        limit = (graph.number(-24.0), graph.number(24.0))
+        scaled = graph("Mul", seen, graph("Exp", graph("Clip", factor, *limit)))
+        parts = [self._channels(scaled, 0, scalars)] if scalars else []
+        if count > scalars:
+            more = graph("Add", self._channels(scaled, scalars, count), graph.number(1.0))
+            parts.append(graph("Log", more))
+        seen = graph("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+        matrix = _array((spread @ gate.matrix)[:, :, None, None])
+        logits = graph("Conv", seen, graph.number(matrix), graph.number(_array(spread @ gate.bias[repetition])))
+        if self.level:
+            logits = graph("Add", logits, graph("Mul", graph.number(_column(spread @ gate.level)), self.level))
+        return logits
+
+    def _kernel(self, map: SteerableMap) -> str:
+        return self.graph.number(_array(map.kernel()))
+
+    def _adjoint(self, v: str, map: SteerableMap) -> str:
+        return self.graph("ConvTranspose", v, self._kernel(map), pads=[2 * map.radius] * 4)
+
+    def _mirrored(self, u: str, radius: int) -> str:
+        graph = self.graph
+        for axis in (2, 3):
+            before = self._slice(u, radius - 1, _FAR, axis, -1)
+            after = self._slice(u, -1, -radius - 1, axis, -1)
+            u = graph("Concat", before, u, after, axis=axis)
+        return u
+
+    def _cut(self, v: str, radius: int) -> str:
+        for axis in (2, 3) if radius else ():
+            v = self._slice(v, radius, -radius, axis)
+        return v
+
+    def _channels(self, v: str, start: int, end: int) -> str:
+        return self._slice(v, start, end, 1)
+
+    def _slice(self, u: str, start: int, end: int, axis: int, step: int = 1) -> str:
+        whole = self.graph.integers
+        return self.graph("Slice", u, whole(start), whole(end), whole(axis), whole(step))
+
+
+def _array(values: Tensor) -> NDArray[Any]:
+    return values.detach().cpu().float().numpy()
+
+
+def _column(values: Tensor) -> NDArray[Any]:
+    return _array(values).reshape(1, -1, 1, 1)
