@@ -90,7 +90,7 @@ def _photograph(network: str, target: Path, format: str, force: bool, dry_run: b
     if not dry_run:
         with beside(target, force) as part:
             write_photo_onnx(card, part)
-    about = {"network": card.name, "noise": list(card.spec.noise)}
+    about: dict[str, object] = {"network": card.name, "noise": list(card.spec.noise)}
     _report(str(target), format, card.spec.blocks * card.spec.repetitions, about, dry_run, as_json)
 
 
