@@ -206,7 +206,7 @@ def test_energy_is_refused_where_there_is_none():
         ("weickert-integration", {}, "presmoothed"),
         ("weickert-brox", {"gamma": 0.5}, "gamma"),
         ("multiscale-isotropic", {"omega_inside": False}, "omega inside g"),
-        ("multiscale-anisotropic", {"contrast": [1.0] * 8}, "contrast per scale"),
+        ("multiscale-anisotropic", {"contrast": [1.0] * 8}, "contrasts of their own"),
     ]:
         with pytest.raises(ValueError, match=reason):
             whorl.models.build(name, **({"contrast": 5.0} | options)).energy(u)

@@ -127,6 +127,16 @@ def test_gradients_are_finite_on_flat_volumes(model, dtype):
     assert torch.isfinite(gradient).all()
 
 
+@everyone
+@pytest.mark.parametrize("scale", [1e-43, 1e-30, 3e-21, 1e-20, 1e-19, 1e-5])
+def test_steps_stay_finite_however_small_the_values(model, scale, rng):
+    """Down to numbers whose squares vanish and whose reciprocals overflow in float32."""
+    u = noise(rng, 1, 1, 4, 3, 5, scale=1.0).mul(scale).float()
+    u[..., 1:] = 0  # a single edge: structure tensors of rank one
+    assert torch.isfinite(model.step(u, engine="reference")).all()
+    assert torch.isfinite(model.step(u * torch.rand(u.shape, generator=rng), engine="reference")).all()
+
+
 @pytest.mark.parametrize("name", ["perona-malik", "weickert-brox", "eed", "multiscale-anisotropic", "lysaker"])
 def test_spacing_goes_with_its_axis(name, rng):
     """Filtering with the axes exchanged, and their sizes with them, is filtering and exchanging the axes."""

@@ -159,7 +159,7 @@ def _newton(g: Diffusivity, J: SymmetricMatrix) -> SymmetricMatrix:
     # that the squares of large entries do not overflow.
     bend = g.difference_of_secants(three, two, one)
     spread = one - three
-    equal = spread == 0
+    equal = spread < torch.finfo(spread.dtype).tiny  # below it the reciprocal is infinite
     share = J.shifted(-two).scaled(torch.where(equal, 0, 1 / torch.where(equal, 1, spread)))
     return matrix_product(J.shifted(-one).scaled(bend), share).plus(linear).shifted(g(one))
 
@@ -175,7 +175,7 @@ def _spatial_eigenvalues(J: SymmetricMatrix) -> tuple[Tensor, ...]:
     deviation = J.shifted(-mean)
     # The largest entry scales the rest and cancels in the end, with its derivative: so squares do not overflow.
     size = torch.stack([e.detach().abs() for e in torch.broadcast_tensors(*deviation)]).amax(0)
-    flat = size == 0
+    flat = size < torch.finfo(size.dtype).tiny  # below it the reciprocal is infinite
     deviation = deviation.scaled(1 / torch.where(flat, 1, size))
     p = _safe_length(deviation) / math.sqrt(6)
     N = deviation.scaled(1 / torch.where(flat, 1, p))
