@@ -32,7 +32,7 @@ export const START = {
   "perona-malik": { contrast: 24, time: 7 },
   gerig: { contrast: 24, time: 7 },
   "weickert-brox": { contrast: 18, time: 8 },
-  ced: { contrast: 12, time: 20 },
+  ced: { contrast: 12, time: 14 },
   eed: { contrast: 9, time: 20, sigma: 1.2 },
   "weickert-integration": { contrast: 4, time: 20, sigma: 1.5 },
   "you-kaveh": { contrast: 48, time: 4 },
