@@ -41,6 +41,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"(?!whorl\.).*"),
     # So are whorl's own inner modules and constants; public names are whorl.<concept>.<Name>.
     (r"py:.*", r"whorl\.\w+\.\w+\..*"),
+    (r"py:mod", r"whorl\.\w+\.\w+"),
     (r"py:data", r".*"),
 ]
 

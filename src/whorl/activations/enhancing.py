@@ -43,6 +43,8 @@ class EdgeEnhancing(Law):
         In space: ``"plates"`` smooths along both directions of an edge's surface, ``"lines"`` along the one in which
         the image changes least. (With a single gradient both are the same: that has no second direction.)
 
+    Examples
+    --------
     >>> from whorl.diffusivities import Rational
     >>> J = SymmetricMatrix(*torch.tensor([3.0, 0.0, 0.0]).view(3, 1, 1, 1, 1, 1, 1))
     >>> [entry.item() for entry in EdgeEnhancing(Rational(1.0)).tensor(J)]
@@ -94,6 +96,8 @@ class CoherenceEnhancing(nn.Module, Law):
     trainable : bool
         Whether the contrast is trained.
 
+    Examples
+    --------
     >>> J = SymmetricMatrix(*torch.tensor([0.0, 0.0, 1e6]).view(3, 1, 1, 1, 1, 1, 1))
     >>> [round(entry.item(), 4) for entry in CoherenceEnhancing(1.0).tensor(J)]
     [1.0, -0.0, 0.001]

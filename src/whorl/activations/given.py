@@ -25,6 +25,8 @@ class TensorField(nn.Module, Law):
         ``(entries, y+1, x+1)`` on the cells of an image ``(n, c, y, x)``, entries xx, xy, yy; in space
         ``(entries, z+1, y+1, x+1)`` with entries xx, xy, xz, yy, yz, zz. Use :meth:`on_pixels` for tensors at pixels.
 
+    Examples
+    --------
     >>> D = TensorField.on_pixels(torch.tensor([1.0, 0.0, 0.25])[:, None, None].expand(3, 8, 8))
     >>> D.maximum(), D.tensors.shape
     (1.0, torch.Size([3, 9, 9]))
@@ -105,6 +107,8 @@ class CustomLaw(nn.Module, Law):
     name : str
         What the law is called in messages.
 
+    Examples
+    --------
     >>> J = SymmetricMatrix(*torch.tensor([3.0, 0.0, 0.0]).view(3, 1, 1, 1, 1, 1, 1))
     >>> law = CustomLaw(lambda J: J.scaled(0 * J.a).shifted(0.5 + 0 * J.a))
     >>> [entry.item() for entry in law.tensor(J)]

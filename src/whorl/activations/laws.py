@@ -96,6 +96,8 @@ class Variational(Law):
     diffusivity : Diffusivity
         The function :math:`g = \Psi'`.
 
+    Examples
+    --------
     >>> from whorl.diffusivities import Rational
     >>> J = SymmetricMatrix(*torch.tensor([3.0, 0.0, 1.0]).view(3, 1, 1, 1, 1, 1, 1))
     >>> [entry.item() for entry in Variational("anisotropic", Rational(1.0)).tensor(J)]
