@@ -1,10 +1,10 @@
 """The study behind the experiment's numbers: trains every trial of ``trials.py`` and measures it on the test scenes.
 
-    PYTHONPATH=src python experiments/study.py --out DIR --device cuda --engine fused --budget-seconds 540
+    PYTHONPATH=src python experiments/study.py --out DIR --device cuda --budget-seconds 540
 
 Results go to ``DIR/study.json``, rewritten after every trial. Trials that ``--resume FILE`` (or the file itself)
-already holds are skipped, so the study can be done in several sittings. Needs torch and numpy, and Triton for
-``--engine fused``.
+already holds are skipped, so the study can be done in several sittings. Needs torch and numpy, and Triton on a CUDA
+device.
 """
 
 import argparse
@@ -34,7 +34,6 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--resume", type=Path, nargs="*", default=[])
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--engine", choices=["plain", "fused"], default="plain")
     parser.add_argument("--budget-seconds", type=float, default=float("inf"))
     parser.add_argument("--only", nargs="*", default=[""], help="trials whose key contains one of these texts")
     parser.add_argument("--images", type=int, default=50, help="test images per angle")
@@ -50,9 +49,8 @@ class Study:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options, self.began = options, time.monotonic()
-        self.capture = options.device.startswith("cuda")
         self.path = options.out / "study.json"
-        self.head: dict[str, Any] = {"versions": versions(), "engine": options.engine}
+        self.head: dict[str, Any] = {"versions": versions(), "engine": "auto"}
         self.found: dict[str, Any] = {}
         for file in [*options.resume, self.path]:
             if file.exists():
@@ -78,7 +76,7 @@ class Study:
     def run(self) -> None:
         """Draw all pictures, then one trial after the other while the time lasts."""
         self._draw()
-        if self.options.engine == "fused":
+        if self.options.device.startswith("cuda"):
             self._check_engine()
         print(f"pictures after {self._elapsed():.1f} s, {len(self.trials)} trials to do", flush=True)
         longest = 0.0
@@ -96,14 +94,13 @@ class Study:
             self._tell(trial)
 
     def _check_engine(self) -> None:
-        """Fused kernels against plain torch on two images, values and gradients."""
+        """The compiled engine against the reference on two images, values and gradients."""
         pairs = next(iter(self.pairs.values()))
         for name, spec in NAMED.items():
             found = []
-            for fused in (False, True):
+            for engine in ("reference", "auto"):
                 network = build_network(spec).to(self.options.device)
-                if fused:
-                    network.fused()
+                network.engine = engine
                 result = network(pairs.noisy[:2])
                 (result - pairs.clean[:2]).square().mean().backward()
                 found.append((result.detach(), torch.cat([p.grad.flatten() for p in network.parameters()])))
@@ -129,18 +126,9 @@ class Study:
                 scenes.give(angle, torch.from_numpy(clean))
 
     def _measure(self, trial: Trial) -> dict[str, Any]:
-        fused = self.options.engine == "fused" and not trial.recipe.network.centred
         start = time.monotonic()
-        capture = fused and trial.recipe.training.optimiser == "adam" and self.capture
-        settings = {"device": self.options.device, "pairs": self.pairs[trial.recipe.data], "fused": fused}
-        try:
-            network, history = trial.recipe.train(**settings, capture=capture)
-        except RuntimeError as error:
-            if not capture:
-                raise
-            print(f"recording failed, going on without: {error}", flush=True)
-            self.capture = False
-            network, history = trial.recipe.train(**settings)
+        pairs = self.pairs[trial.recipe.data]
+        network, history = trial.recipe.train(device=self.options.device, pairs=pairs)
         trained = time.monotonic()
         network.eval()
         found: dict[str, Any] = {

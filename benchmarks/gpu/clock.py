@@ -1,4 +1,4 @@
-"""Times of launches, and the settings all parts of the suite share."""
+"""Times on the device, and relative errors."""
 
 import math
 from collections.abc import Callable
@@ -6,18 +6,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from whorl.engines.cuda.diffusivity import ANISOTROPIC, ISOTROPIC, UNCOUPLED
-from whorl.engines.cuda.launches import Design
-from whorl.operators import sample_scales
-from whorl.operators.smoothing import gaussian_weights
-
-__all__ = ["COUPLINGS", "DEVICE", "IMAGES", "KINDS", "SIZE", "TAPS", "coefficients", "distance", "timed"]
+__all__ = ["DEVICE", "distance", "timed"]
 
 DEVICE = torch.device("cuda")
-KINDS = ("homogeneous", "exponential", "rational", "charbonnier", "weickert")
-COUPLINGS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROPIC}
-TAPS = tuple(tuple(gaussian_weights(sigma)) for sigma in sample_scales().sigma)
-IMAGES, SIZE = 10, 256  # a batch of the paper's experiment
 
 
 def timed(call: Callable[[], object], calls: int = 10, replays: int = 9) -> tuple[float, float]:
@@ -38,10 +29,6 @@ def timed(call: Callable[[], object], calls: int = 10, replays: int = 9) -> tupl
         end.synchronize()
         seconds.append(start.elapsed_time(end) * 1e-3 / calls)
     return min(seconds), sorted(seconds)[len(seconds) // 2]
-
-
-def coefficients(design: Design, tau: float, contrast: float, outer: list[float], inner: list[float]) -> Tensor:
-    return torch.tensor([tau * design.unit, design.unit / contrast**2, *outer, *inner], device=DEVICE)
 
 
 def distance(found: Tensor, exact: Tensor) -> float:

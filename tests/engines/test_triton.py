@@ -45,7 +45,7 @@ def test_a_cell_step_and_its_derivatives_agree_with_the_reference(errors: dict[s
     assert not any(cases.values()), cases
 
 
-@pytest.mark.parametrize(("kind", "count"), [("multiscale", 4), ("model", 9), ("network", 3)])
+@pytest.mark.parametrize(("kind", "count"), [("multiscale", 4), ("model", 12), ("network", 3)])
 def test_steps_and_their_derivatives_agree_with_the_reference(kind: str, count: int, errors: dict[str, Any]) -> None:
     cases = {name: worst(found) for name, found in errors.items() if name.startswith(kind)}
     assert len(cases) == count
@@ -54,6 +54,10 @@ def test_steps_and_their_derivatives_agree_with_the_reference(kind: str, count: 
 
 def test_all_numbers_of_a_step_have_derivatives(errors: dict[str, dict[str, float]]) -> None:
     assert len(errors["multiscale, own weights"]) == 6  # change, pulled, tau, contrast, both weights of scales
+
+
+def test_kernels_that_are_wrong_on_a_device_are_found_out(errors: dict[str, dict[str, float]]) -> None:
+    assert errors["check"] == {"trusted": 1.0, "broken": 1.0}
 
 
 def test_a_processor_is_refused() -> None:

@@ -13,6 +13,7 @@ from torch import Tensor
 from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
 from whorl.blocks import DiffusionBlock
 from whorl.diffusivities import by_name
+from whorl.engines.cuda.engine import TritonEngine
 from whorl.engines.cuda.launches import Launches, Tiling
 from whorl.models import build
 from whorl.networks import NetworkSpec, build_network
@@ -27,9 +28,10 @@ LAWS: dict[str, type[Activation]] = {"uncoupled": Uncoupled, "isotropic": Isotro
 class Small(Tiling):
     """Tiles that end inside and beyond a small image. (The interpreter pays per program: few, large tiles.)"""
 
-    down = (1, 16, 1)
+    down = (1, 8, 16, 1)
     across = (16, 4, 1)
-    cells = (64, 1)
+    gather = (2, 4, 32, 1)
+    cells = (64, 1, 1)
     strips = (1, 4, 8)
     strips_adjoint = (2, 8, 4)
     step = (5, 4, 1)
@@ -112,7 +114,7 @@ def model_cases() -> dict[str, dict[str, float]]:
     """Several steps, cycles with mixed iterates and with a diffusion tensor that stays."""
     u = (50 + 12 * torch.randn(1, 2, 6, 8, generator=torch.Generator().manual_seed(3), dtype=torch.float64)).to(DEVICE)
     found = {}
-    for name in ("perona-malik", "weickert-brox", "eed"):
+    for name in ("perona-malik", "weickert-brox", "eed", "ced"):
         model = build(name, contrast=9.0).to(DEVICE)
         for scheme in ("explicit", "fed", "fsi"):
             with torch.no_grad():
@@ -149,6 +151,23 @@ def network_cases() -> dict[str, dict[str, float]]:
     return found
 
 
+def check_cases() -> dict[str, dict[str, float]]:
+    """Whether the engine trusts its kernels: as they are, and with a Gaussian that forgets one of its axes."""
+    step, u = build("eed", contrast=9.0).to(DEVICE).description, torch.zeros(1, 1, 6, 8, device=DEVICE)
+    found = {"trusted": float(TritonEngine().checked(step, u) == "")}
+    healthy = Launches._along_x
+
+    def forgetful(self: Launches, source: Tensor, target: Tensor, *rest: object) -> None:
+        target.copy_(source)
+
+    Launches._along_x = forgetful  # type: ignore[method-assign]
+    try:
+        found["broken"] = float("differ from the reference" in TritonEngine().checked(step, u))
+    finally:
+        Launches._along_x = healthy  # type: ignore[method-assign]
+    return {"check": found}
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(json.dumps({**cell_cases(), **multiscale_cases(), **model_cases(), **network_cases()}))
+    print(json.dumps({**cell_cases(), **multiscale_cases(), **model_cases(), **network_cases(), **check_cases()}))

@@ -14,6 +14,8 @@ __all__ = ["diffusivity"]
 
 def diffusivity(graph: Graph, g: Diffusivity, s2: str, scale: int = 0) -> str:
     """The name of ``g(s2)``, with the contrast of the given scale where every scale has its own."""
+    if "channels" in g.varies:
+        raise ValueError("export: a contrast per channel cannot be written as ONNX. Use --format pt2 instead.")
     with torch.no_grad():
         found: Any = g(Traced(graph, s2, scale))  # type: ignore[arg-type]
     name: str = found.name
@@ -30,6 +32,10 @@ class Traced:
 
     def __init__(self, graph: Graph, name: str, scale: int) -> None:
         self.graph, self.name, self.scale = graph, name, scale
+
+    def dim(self) -> int:
+        """As many axes as the responses of an image have."""
+        return 6
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, arguments: Any = (), options: Any = None) -> "Traced":

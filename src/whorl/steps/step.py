@@ -103,7 +103,7 @@ class Step:
         contrast = self.activation.law.contrast if contrast is None else contrast
         one = torch.ones(1, dtype=torch.float64, device=contrast.device)
         return Known(
-            torch.as_tensor(tau, dtype=torch.float64, device=contrast.device),
+            tau if isinstance(tau, Tensor) else torch.full((), tau, dtype=torch.float64, device=contrast.device),
             contrast,
             getattr(self.operator, "beta", one) if beta is None else beta,
             getattr(self.steering, "beta", one) if seen is None else seen,

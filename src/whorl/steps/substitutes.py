@@ -48,8 +48,7 @@ def _with(module: M, name: str, part: Tensor | nn.Module | None) -> M:
     twin = copy.copy(module)
     tables = {table: dict(getattr(module, table)) for table in ("_parameters", "_buffers", "_modules")}
     twin.__dict__.update(tables)
-    for table in tables.values():
-        if name in table:
-            del table[name]
-    (tables["_modules"] if isinstance(part, nn.Module) else twin.__dict__)[name] = part
+    tables["_parameters"].pop(name, None)
+    home = tables["_modules"] if isinstance(part, nn.Module) else tables["_buffers"] if part is None else twin.__dict__
+    home[name] = part
     return twin

@@ -99,9 +99,10 @@ def finished(
 
 @triton.jit
 def couple_kernel(
-    fields, adjoints, cells, coefficients, height, width, pitch, plane, scale_stride, scales, channels,
-    Y, Z, kappa, gamma, floor, KIND: tl.constexpr, COUPLING: tl.constexpr, SQUARE: tl.constexpr,
-    ADJOINT: tl.constexpr, BLOCK: tl.constexpr, ALIGNED: tl.constexpr,
+    fields, adjoints, cells, coefficients, height, width, pitch, plane, scale_stride,
+    Y, Z, kappa, gamma, floor, SCALES: tl.constexpr, CHANNELS: tl.constexpr, KIND: tl.constexpr,
+    COUPLING: tl.constexpr, SQUARE: tl.constexpr,
+    ADJOINT: tl.constexpr, BLOCK: tl.constexpr, UNROLL: tl.constexpr, ALIGNED: tl.constexpr,
 ):
     """Cells = D, and in the adjoint pass also J-bar; grid (blocks of cells, images).
 
@@ -133,8 +134,8 @@ def couple_kernel(
         right1 = tl.max_contiguous(tl.multiple_of(right1, 4), 4)
         right2 = tl.max_contiguous(tl.multiple_of(right2, 4), 4)
     image = tl.program_id(1).to(tl.int64)
-    fields += image * (channels * height * width)
-    adjoints += image * (channels * height * width)
+    fields += image * (CHANNELS * height * width)
+    adjoints += image * (CHANNELS * height * width)
     i2 = tl.load(coefficients + 1)
     if SQUARE:
         Y = 1.0
@@ -142,10 +143,10 @@ def couple_kernel(
     zero = tl.zeros((4 * BLOCK,), tl.float32)
     u11, u12, u22, v11, v12, v22, v = zero, zero, zero, zero, zero, zero, zero
     w11, w12, w22, x11, x12, x22, x = zero, zero, zero, zero, zero, zero, zero
-    for scale in range(scales):
+    for scale in tl.range(0, SCALES, loop_unroll_factor=UNROLL):
         outer = tl.load(coefficients + 2 + scale)
-        inner = tl.load(coefficients + 2 + scales + scale)
-        for channel in range(channels):
+        inner = tl.load(coefficients + 2 + SCALES + scale)
+        for channel in range(CHANNELS):
             field = fields + channel * (height * width)
             s0, d0 = row_pairs(field, right0, left0, last, BLOCK)
             s1, d1 = row_pairs(field, right1, left1, last, BLOCK)

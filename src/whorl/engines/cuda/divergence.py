@@ -89,8 +89,9 @@ def below(k, top, height, width, ROWS: tl.constexpr, WHOLE: tl.constexpr):
 
 @triton.jit
 def divergence_kernel(
-    fields, cells, target, coefficients, height, width, pitch, plane, scale_stride, scales, channels,
-    Y, Z, kappa, gamma, COUPLING: tl.constexpr, SQUARE: tl.constexpr, STEP: tl.constexpr,
+    fields, cells, target, coefficients, height, width, pitch, plane, scale_stride,
+    Y, Z, kappa, gamma, SCALES: tl.constexpr, CHANNELS: tl.constexpr, COUPLING: tl.constexpr,
+    SQUARE: tl.constexpr, STEP: tl.constexpr,
     GROUP: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, ALIGNED: tl.constexpr, EXACT: tl.constexpr,
     WHOLE: tl.constexpr,
 ):
@@ -107,16 +108,16 @@ def divergence_kernel(
     COUNT: tl.constexpr = GROUP * BLOCK
     scale, x, each, j = places(tl.program_id(2) * GROUP, first, GROUP, BLOCK)
     start = tl.program_id(1).to(tl.int64) * (height * width) + top * width
-    member = tl.minimum(scale, scales - 1).to(tl.int64) * scale_stride + start
-    lane = tl.minimum(each, scales - 1).to(tl.int64) * scale_stride + start
+    member = tl.minimum(scale, SCALES - 1).to(tl.int64) * scale_stride + start
+    lane = tl.minimum(each, SCALES - 1).to(tl.int64) * scale_stride + start
     tau = tl.load(coefficients) * tl.load(coefficients + 2)  # for the step of a single scale
     own = fields + member + (x if ALIGNED else tl.minimum(x, width - 1))
     left = fields + lane + tl.minimum(tl.maximum(j - 1, 0), width - 1)
     right = fields + lane + tl.minimum(j + 4, width - 1)
-    cells += (tl.program_id(1) // channels).to(tl.int64) * ((height + 1) * pitch) + top * pitch
+    cells += (tl.program_id(1) // CHANNELS).to(tl.int64) * ((height + 1) * pitch) + top * pitch
     here, next = cells + x, cells + (j + 4)
     out = target + member + x
-    seen = (scale < scales) & (x < width)
+    seen = (scale < SCALES) & (x < width)
 
     c0, c1, c2, c3, c4, c5 = six(
         own, left, right, below(-1, top, height, width, ROWS, WHOLE), x, width, COUNT, ALIGNED, EXACT
@@ -148,8 +149,9 @@ def divergence_kernel(
 
 @triton.jit
 def divergence_adjoint_kernel(
-    fields, adjoints, cells, target, sums, coefficients, height, width, pitch, plane, scale_stride, scales, channels,
-    Y, Z, kappa, gamma, COUPLING: tl.constexpr, SQUARE: tl.constexpr, STEP: tl.constexpr,
+    fields, adjoints, cells, target, sums, coefficients, height, width, pitch, plane, scale_stride,
+    Y, Z, kappa, gamma, SCALES: tl.constexpr, CHANNELS: tl.constexpr, COUPLING: tl.constexpr,
+    SQUARE: tl.constexpr, STEP: tl.constexpr,
     GROUP: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, ALIGNED: tl.constexpr, EXACT: tl.constexpr,
     WHOLE: tl.constexpr,
 ):
@@ -167,24 +169,24 @@ def divergence_adjoint_kernel(
     COUNT: tl.constexpr = GROUP * BLOCK
     scale, x, each, j = places(tl.program_id(2) * GROUP, first, GROUP, BLOCK)
     start = tl.program_id(1).to(tl.int64) * (height * width)
-    held = tl.minimum(each, scales - 1)
+    held = tl.minimum(each, SCALES - 1)
     lane = held.to(tl.int64) * scale_stride + start
     # Divergences sum up to zero: any constant may be taken off before rounding does.
     level = tl.load(fields + lane)
     lane += top * width
-    member = tl.minimum(scale, scales - 1).to(tl.int64) * scale_stride + (start + top * width)
+    member = tl.minimum(scale, SCALES - 1).to(tl.int64) * scale_stride + (start + top * width)
     tau = tl.load(coefficients)
     outer = tl.load(coefficients + 2 + held)
-    inner = 2.0 * tl.load(coefficients + 2 + scales + held)
+    inner = 2.0 * tl.load(coefficients + 2 + SCALES + held)
     at = member + (x if ALIGNED else tl.minimum(x, width - 1))
     before = lane + tl.minimum(tl.maximum(j - 1, 0), width - 1)
     behind = lane + tl.minimum(j + 4, width - 1)
     own, left, right = fields + at, fields + before, fields + behind
     own_, left_, right_ = adjoints + at, adjoints + before, adjoints + behind
-    cells += (tl.program_id(1) // channels).to(tl.int64) * ((height + 1) * pitch) + top * pitch
+    cells += (tl.program_id(1) // CHANNELS).to(tl.int64) * ((height + 1) * pitch) + top * pitch
     here, next = cells + x, cells + (j + 4)
     out = target + member + x
-    seen = (scale < scales) & (x < width)
+    seen = (scale < SCALES) & (x < width)
 
     row = below(-1, top, height, width, ROWS, WHOLE)
     c0, c1, c2, c3, c4, c5 = six(own, left, right, row, x, width, COUNT, ALIGNED, EXACT)
@@ -235,5 +237,5 @@ def divergence_adjoint_kernel(
     programs = tl.num_programs(0) * tl.num_programs(1)
     scale = tl.program_id(2) * GROUP + tl.arange(0, GROUP)
     sums += scale * programs + program
-    tl.store(sums, tl.sum(tl.reshape(by_outer, (GROUP, BLOCK)), 1), mask=scale < scales)
-    tl.store(sums + scales * programs, tl.sum(tl.reshape(by_inner, (GROUP, BLOCK)), 1), mask=scale < scales)
+    tl.store(sums, tl.sum(tl.reshape(by_outer, (GROUP, BLOCK)), 1), mask=scale < SCALES)
+    tl.store(sums + SCALES * programs, tl.sum(tl.reshape(by_inner, (GROUP, BLOCK)), 1), mask=scale < SCALES)

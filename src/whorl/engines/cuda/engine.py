@@ -1,6 +1,9 @@
 """The compiled engine for CUDA devices: forms in, tensors out."""
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -9,7 +12,7 @@ from whorl.engines.base import Engine, Row
 from whorl.engines.capabilities import VOLUME
 from whorl.engines.differentiable import CompiledEngine
 from whorl.engines.reference import ReferenceEngine
-from whorl.steps import Form, Known, SpaceForm, Step
+from whorl.steps import Form, Known, Numbers, SpaceForm, Step
 
 from .launches import Launches
 from .volumes import VolumeLaunches, lacks
@@ -18,6 +21,15 @@ __all__ = ["TritonEngine", "engine"]
 
 LARGEST = 2**28
 """Pixels of all scales in one launch; more images take turns. Offsets inside an image are 32 bits wide."""
+
+
+LARGE = 1024
+"""Kernels are checked on images of at most this side."""
+
+TRUSTED = 1e-3
+"""The relative error of a step's change above which kernels are wrong; rounding stays below 2e-5."""
+
+_log = logging.getLogger("whorl.engines")
 
 
 def engine() -> Engine:
@@ -34,14 +46,54 @@ class TritonEngine(CompiledEngine):
 
     name = "triton"
 
+    def __init__(self) -> None:
+        self._found: dict[tuple[object, ...], str] = {}
+
     def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
         if u.dim() == VOLUME:
             missing = self.capabilities.cannot_hold(u) or lacks(step.space, u)
             return missing or ("the derivative of a step in space has no compiled form" if learning else "")
         lacking = super().refusal(step, u, learning=learning)
+        if not lacking and u.is_cuda:
+            lacking = self.checked(step, u, learning=learning)
         if not lacking and u[0].numel() * len(_form(step).flux.taps) > LARGEST:
             return f"an image of {u[0].numel()} values at {len(_form(step).flux.taps)} scales is too large for a launch"
         return lacking
+
+    def checked(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
+        """Why the kernels are not to be trusted on this device: compared with the reference, once for each form.
+
+        The image compared has the size of ``u``, or one that is cut alike, so that the kernels are those of ``u``.
+        """
+        key = _form(step), u.shape[1], u.shape[2:], u.device, learning
+        if key not in self._found:
+            if u.is_cuda and torch.cuda.is_current_stream_capturing():
+                return "its kernels have not been checked before a CUDA graph was recorded"
+            self._found[key] = self._difference(step, u, learning)
+        return self._found[key]
+
+    def _difference(self, step: Step, u: Tensor, learning: bool) -> str:
+        size = [n if n <= LARGE else LARGE // 2 + n % (LARGE // 2) for n in u.shape[2:]]
+        draw = torch.Generator().manual_seed(0)
+        contrast = step.complete(Numbers(0.0)).contrast.mean().detach()
+        noise = torch.randn(1, u.shape[1], *size, generator=draw).to(u.device, u.dtype)
+        probe = (2 * contrast * noise).detach().to(u.dtype)
+        bare, found = replace(step, fidelity=None), []
+        for engine in (self, ReferenceEngine()):
+            with torch.enable_grad():
+                x = probe.clone().requires_grad_(learning)
+                numbers = Known(*(part.detach() for part in step.complete(Numbers(0.05))))
+                after = engine.chain(bare, x, [numbers]) if learning else engine.advance(bare, x, [numbers])
+                parts = [(after - x).detach()]
+                if learning:
+                    parts.append(torch.autograd.grad((after * noise).sum(), x)[0] - noise)
+            found.append(parts)
+        gaps = [float((a - b).norm() / b.norm().clamp(min=1e-30)) for a, b in zip(*found, strict=True)]
+        if max(gaps) <= TRUSTED:
+            return ""
+        reason = f"its kernels differ from the reference by {max(gaps):.1e} on this device"
+        _log.error("%s (%s). Please report this.", reason, _form(step))
+        return reason
 
     def advance(
         self,
@@ -133,7 +185,13 @@ def _coefficients(step: Step, numbers: Row) -> Tensor:
 
 
 def _table(weights: tuple[float, ...], like: Tensor) -> Tensor:
-    return torch.tensor(weights, dtype=like.dtype, device=like.device)
+    return _on_device(weights, like.device)
+
+
+@lru_cache(maxsize=64)
+def _on_device(weights: tuple[float, ...], device: torch.device) -> Tensor:
+    """Copied once: while a CUDA graph is recorded nothing can be copied to the device."""
+    return torch.tensor(weights, dtype=torch.float64, device=device)
 
 
 def _derivatives(form: Form, numbers: Known, sums: Tensor) -> Known:

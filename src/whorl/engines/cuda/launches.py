@@ -28,41 +28,50 @@ PARTS = (2, 1, 3, 3, 3)
 
 
 class Tiling:
-    """How the work is cut; none of it changes a result beyond the order of the sums over pixels."""
+    """How the work is cut; none of it changes a result beyond the order of the sums over pixels.
 
-    down = (4, 64, 4)  # blocks of eight rows, columns, warps
+    ``unroll`` is the largest radius of a Gaussian whose taps are compiled in: none, since that takes long to compile.
+    """
+
+    down = (8, 4, 128, 8)  # blocks of rows, rows of a block (4 or 8), columns, warps
     across = (8, 64, 4)  # rows, groups of four columns, warps
-    cells = (128, 4)  # groups of four cells, warps
+    gather = (4, 8, 64, 4)  # as down
+    cells = (128, 4, 8)  # groups of four cells, warps, unrolled scales
     strips = (8, 8, 32)  # scales, rows, groups of four columns
     strips_adjoint = (1, 8, 32)
     step = (32, 64, 2)  # rows, groups of four columns, warps
+    unroll = 0
 
 
 Taps = tuple[tuple[tuple[float, ...], ...], ...]
 
 
+PADDING = 7
+"""Zeros on either side of compiled weights: a thread holds at most eight outputs."""
+
+
 class Gaussians:
-    """Weights of several Gaussians as kernels take them: along either axis a table, zeros behind its rows, and radii.
+    """Weights of several Gaussians along one axis: compiled in, and as a table for those too wide for that."""
 
-    The first ``skip`` scales have no Gaussian along either axis.
-    """
-
-    def __init__(self, taps: Taps, device: torch.device) -> None:
-        kept = [[[w for w in weights if w >= NEGLIGIBLE] for weights in scale] for scale in taps]
-        self.count = len(taps)
+    def __init__(self, taps: Taps, axis: int, device: torch.device) -> None:
+        kept = [[tuple(w for w in weights if w >= NEGLIGIBLE) for weights in scale] for scale in taps]
+        # The first scales have no Gaussian along either axis.
         self.skip = next((i for i, scale in enumerate(kept) if max(map(len, scale)) > 1), len(taps))
-        self.widest = [max(len(scale[axis]) for scale in kept) - 1 for axis in range(2)]
-        self.taps = max(self.widest) + 9  # loops run up to eight taps over the end
-        rows = [[[*weights, *[0.0] * (self.taps - len(weights))] for weights in scale] for scale in kept]
-        self.table = torch.tensor(rows, dtype=torch.float64).float().transpose(0, 1).contiguous().to(device)
-        radii = [[len(scale[axis]) - 1 for scale in kept] for axis in range(2)]
-        self.radii = torch.tensor(radii, dtype=torch.int32).to(device)
+        own = [scale[axis] for scale in kept]
+        self.radii = tuple(len(weights) - 1 for weights in own)
+        zeros = (0.0,) * PADDING
+        self.weights = tuple(zeros + weights[:0:-1] + weights + zeros for weights in own)
+        self.taps = max(self.radii) + 1 + PADDING + 1
+        table = torch.zeros(len(own), self.taps)
+        for row, weights in zip(table, own, strict=True):
+            row[: len(weights)] = torch.tensor(weights, dtype=torch.float64)
+        self.table = table.to(device)
 
 
 @lru_cache(maxsize=32)
-def gaussians(taps: Taps, device: torch.device) -> Gaussians:
+def gaussians(taps: Taps, axis: int, device: torch.device) -> Gaussians:
     """The tables, on the device once and for all."""
-    return Gaussians(taps, device)
+    return Gaussians(taps, axis, device)
 
 
 class Launches:
@@ -158,46 +167,47 @@ class Launches:
             BLOCK=strip, ALIGNED=self.aligned, num_warps=warps,
         )  # fmt: skip
 
-    def _along_y(
-        self, source: Tensor, target: Tensor, direct: Tensor, taps: Taps, stride: int,
-        planes: int,
-    ) -> None:  # fmt: skip
-        blocks, columns, warps = self.tiling.down
-        G = gaussians(taps, self.device)
-        grid = (triton.cdiv(self.height, 8 * blocks) * triton.cdiv(self.width, columns), planes, G.count)
+    def _along_y(self, source: Tensor, target: Tensor, direct: Tensor, taps: Taps, stride: int, planes: int) -> None:
+        blocks, rows, columns, warps = self.tiling.down
+        G, scales = gaussians(taps, 0, self.device), len(taps)
+        grid = (triton.cdiv(self.height, blocks * rows) * triton.cdiv(self.width, columns), planes, scales)
         along_y_kernel[grid](
-            source, target, direct.storage_offset() - target.storage_offset(), G.table[0], G.radii[0], self.height,
-            self.width, 0, stride, G.count, G.skip, G.taps, BLOCKS=blocks, BX=columns,
-            FAR=G.widest[0] + 8 * blocks > self.height, EXACT=self.width % columns == 0, num_warps=warps,
+            source, target, direct, G.table, self.height, self.width, 0, stride,
+            WEIGHTS=G.weights, RADII=G.radii, SCALES=scales, SKIP=G.skip, TAPS=G.taps, BLOCKS=blocks, ROWS=rows,
+            BX=columns, UNROLL=self.tiling.unroll, FAR=max(G.radii) + blocks * rows > self.height,
+            EXACT=self.width % columns == 0, num_warps=warps,
         )  # fmt: skip
 
     def _along_x(self, source: Tensor, target: Tensor, taps: Taps, stride: int, planes: int) -> None:
         rows, groups, warps = self.tiling.across
-        G = gaussians(taps, self.device)
-        if G.skip == G.count:
+        G, scales = gaussians(taps, 1, self.device), len(taps)
+        if G.skip == scales:
             return
-        far = (G.widest[1] + 3) // 4 > self.width // 4 if self.aligned else G.widest[1] + 4 * groups + 4 > self.width
+        radius = max(G.radii)
+        far = (radius + 3) // 4 > self.width // 4 if self.aligned else radius + 4 * groups + 4 > self.width
         tiles = triton.cdiv(self.height, rows) * triton.cdiv(self.width, 4 * groups)
-        along_x_kernel[(tiles, planes, G.count - G.skip)](
-            source, target, G.table[1], G.radii[1], self.height, self.width, stride, G.count, G.taps,
-            ROWS=rows, BLOCK=groups, FAR=far, ALIGNED=self.aligned, num_warps=warps,
+        along_x_kernel[(tiles, planes, scales - G.skip)](
+            source, target, G.table, self.height, self.width, stride, WEIGHTS=G.weights, RADII=G.radii,
+            SCALES=scales, SKIP=G.skip, TAPS=G.taps, ROWS=rows, BLOCK=groups, UNROLL=self.tiling.unroll, FAR=far,
+            ALIGNED=self.aligned, EXACT=self.width % (4 * groups) == 0, num_warps=warps,
         )  # fmt: skip
 
     def _gather(
         self, fields: Tensor, direct: Tensor, start: Tensor, out: Tensor, coefficients: Tensor, stride: int, *,
         weighted: bool,
     ) -> None:  # fmt: skip
-        blocks, columns, warps = self.tiling.down
-        G = gaussians(self.form.flux.taps, self.device)
-        grid = (triton.cdiv(self.height, 8 * blocks) * triton.cdiv(self.width, columns), self.planes)
+        blocks, rows, columns, warps = self.tiling.gather
+        G = gaussians(self.form.flux.taps, 0, self.device)
+        grid = (triton.cdiv(self.height, blocks * rows) * triton.cdiv(self.width, columns), self.planes)
         gather_kernel[grid](
-            fields, fields.storage_offset() - direct.storage_offset(), start, out, G.table[0], G.radii[0], coefficients,
-            self.height, self.width, stride, G.count, G.skip, G.taps, WEIGHTED=weighted, BLOCKS=blocks, BX=columns,
-            FAR=G.widest[0] + 8 * blocks > self.height, EXACT=self.width % columns == 0, num_warps=warps,
+            fields, direct, start, out, G.table, coefficients, self.height, self.width, stride,
+            WEIGHTS=G.weights, RADII=G.radii, SCALES=self.scales, SKIP=G.skip, TAPS=G.taps, WEIGHTED=weighted,
+            BLOCKS=blocks, ROWS=rows, BX=columns, UNROLL=self.tiling.unroll,
+            FAR=max(G.radii) + blocks * rows > self.height, EXACT=self.width % columns == 0, num_warps=warps,
         )  # fmt: skip
 
     def _couple(self, fields: Tensor, adjoints: Tensor, coefficients: Tensor, stride: int, *, adjoint: bool) -> Tensor:
-        block, warps = self.tiling.cells
+        block, warps, unroll = self.tiling.cells
         strip = max(self.tiling.strips[2], self.tiling.strips_adjoint[2])
         # The last strip may read past its row: room for one more behind the last field.
         size = (1 + adjoint) * self.parts * self.plane + 4 * strip + 16
@@ -205,10 +215,10 @@ class Launches:
         grid = (triton.cdiv((self.height + 2) // 2 * self.pitch, 4 * block), self.images)
         couple_kernel[grid](
             fields, adjoints, cells, coefficients, self.height, self.width, self.pitch, self.plane, stride,
-            self.scales if self.flat else len(self.form.structure.taps), self.channels, self.Y, self.Z,
-            self.seen_kappa, self.form.gamma, self.form.floor, KIND="" if self.form.rho else self.form.diffusivity,
-            COUPLING=self.law, SQUARE=self.square, ADJOINT=adjoint, BLOCK=block, ALIGNED=self.aligned,
-            num_warps=warps,
+            self.Y, self.Z, self.seen_kappa, self.form.gamma, self.form.floor,
+            SCALES=self.scales if self.flat else len(self.form.structure.taps), CHANNELS=self.channels,
+            KIND="" if self.form.rho else self.form.diffusivity, COUPLING=self.law, SQUARE=self.square,
+            ADJOINT=adjoint, BLOCK=block, UNROLL=unroll, ALIGNED=self.aligned, num_warps=warps,
         )  # fmt: skip
         return self._by_law(cells, coefficients) if self.form.rho else cells
 
@@ -216,10 +226,10 @@ class Launches:
         """The diffusion tensor of the structure tensor in the cells, which is smoothed first."""
         target, block = torch.empty_like(cells), 512
         grid = (triton.cdiv((self.height + 1) * self.pitch, block), self.images, 3)
-        G = gaussians((self.form.rho,), self.device)
         for axis in range(2):
+            G = gaussians((self.form.rho,), axis, self.device)
             along_kernel[grid](
-                cells, target, G.table[axis], G.widest[axis], self.height, self.width, self.pitch, self.plane,
+                cells, target, G.table, max(G.radii), self.height, self.width, self.pitch, self.plane,
                 ALONG_Y=axis == 0, BLOCK=block,
             )  # fmt: skip
             cells, target = target, cells
@@ -234,9 +244,9 @@ class Launches:
     ) -> None:
         grid, cut = self._strips(self.tiling.strips)
         divergence_kernel[grid](
-            fields, cells, out, coefficients, self.height, self.width, self.pitch, self.plane, stride, self.scales,
-            self.channels, self.Y, self.Z, self.kappa, self.form.gamma, COUPLING=self.law, SQUARE=self.square,
-            STEP=step, **cut,
+            fields, cells, out, coefficients, self.height, self.width, self.pitch, self.plane, stride,
+            self.Y, self.Z, self.kappa, self.form.gamma, SCALES=self.scales, CHANNELS=self.channels,
+            COUPLING=self.law, SQUARE=self.square, STEP=step, **cut,
         )  # fmt: skip
 
     def _divergence_adjoint(
@@ -246,8 +256,8 @@ class Launches:
         grid, cut = self._strips(self.tiling.strips_adjoint)
         divergence_adjoint_kernel[grid](
             fields, adjoints, cells, out, sums, coefficients, self.height, self.width, self.pitch, self.plane, stride,
-            self.scales, self.channels, self.Y, self.Z, self.kappa, self.form.gamma, COUPLING=self.law,
-            SQUARE=self.square, STEP=step, **cut,
+            self.Y, self.Z, self.kappa, self.form.gamma, SCALES=self.scales, CHANNELS=self.channels,
+            COUPLING=self.law, SQUARE=self.square, STEP=step, **cut,
         )  # fmt: skip
 
     def _strips(self, tiling: tuple[int, int, int]) -> tuple[tuple[int, int, int], dict[str, int | bool]]:
