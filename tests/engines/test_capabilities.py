@@ -69,10 +69,12 @@ def test_the_export_writes_every_diffusivity(kind):
     assert onnx_model(chain.model_chain(model, steps=1)).graph.node
 
 
-def test_the_page_has_the_diffusivities_of_the_registry():
+def test_the_page_has_the_laws_and_diffusivities_of_the_registry():
     from whorl.page import catalogue
 
-    assert set(catalogue.describe((0.41,))["diffusivities"]) == set(REGISTRY["page"].diffusivities)
+    shown = catalogue.describe((0.41,))
+    assert set(shown["diffusivities"]) == set(REGISTRY["page"].diffusivities)
+    assert {build(name, contrast=9.0).activation.law.name for name in shown["models"]} == set(REGISTRY["page"].laws)
 
 
 def test_the_docs_show_the_table():
