@@ -202,7 +202,32 @@ async function peers() {
   return Object.entries(table).map(([method, times]) => row(method, times));
 }
 
+// Processor time of the kernel for the pictures that the sliders move, one thread, without a browser around it: what other
+// load on the machine does not change.
+async function processorTime(side) {
+  globalThis.fetch = async (url) => ({ ok: true, arrayBuffer: async () => (await readFile(url)).buffer });
+  const load = (name) => import(new URL(`../src/whorl/page/static/js/${name}.js`, import.meta.url));
+  const [{ diffuse, loadKernel }, { MODELS, makePlan }, { normal }, { automaticSettings }] = await Promise.all(
+    ["filter", "models", "scenes", "automatic"].map(load));
+  const kernel = await loadKernel(join(page, "kernel.wasm")), next = normal(1);
+  const planes = [0, 1, 2].map((c) => Float32Array.from({ length: side * side }, (_, i) => {
+    const x = i % side, y = Math.floor(i / side), disc = Math.hypot(x - 0.4 * side, y - 0.5 * side) < 0.25 * side;
+    return (disc ? 200 - 40 * c : 60 + y / 6 + 30 * c + (x > 0.7 * side ? 30 * Math.sin((x + y) / 3) : 0)) + 20 * next();
+  }));
+  return Object.keys(MODELS).filter((model) => MODELS[model].rule).map((model) => {
+    const options = { ...MODELS[model].options, diffusivity: "exponential" };
+    const plan = makePlan(model, { ...options, ...automaticSettings(kernel, planes, side, side, model, options) }), times = [];
+    for (let k = 0; k < 7; ++k) {
+      const start = process.cpuUsage().user;
+      diffuse(kernel, planes, side, side, plan);
+      times.push((process.cpuUsage().user - start) / 1000);
+    }
+    return row(model, times, { steps: plan.steps });
+  });
+}
+
 const cases = {
+  "kernel 500x500 colour, processor time": await processorTime(500),
   "slider 500x500 colour": await sliders(500, 9),
   "curves 256x256": await curves(),
   "brush 500x500 colour": await strokes(500),
