@@ -13,6 +13,7 @@ from typing import Any
 
 from whorl.engines.cpu.arithmetic import compiled, put, source_stamp, zero
 from whorl.engines.cpu.gaussian import mirrored, smooth_four
+from whorl.engines.cpu.pipeline import LINE
 from whorl.engines.cpu.rows import copy_row, mirror_ends, mix_row
 from whorl.engines.cpu.volume_cells import ANISOTROPIC, ISOTROPIC, LANE
 from whorl.engines.cpu.volume_rows import step_alone, step_under, tensor
@@ -42,11 +43,12 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
         rate: float, floor: float, taps: Any, start: Any, radius: Any, weights: Any, where: Any,
         voxels: Any, plane: Any, rows: Any, J: Any, T: Any, seen: Any, layers: Any, ready: Any, smooth: Any, row: Any,
     ) -> int:  # fmt: skip
+        pitch = (c1 - c0 + 1 + LINE - 1) // LINE * LINE
         R_z, R_y, R_x = radius[3], radius[4], radius[5]
         blurred, depth = R_z + R_y + R_x > 0, 2 * R_z + 4
         top, bottom = rows_of(r0, r1, H, R_y + 1)
         left, right = rows_of(c0, c1, W, R_x + 1)
-        size, size_layer, lanes = (bottom - top) * LANE, (r1 - r0 + 4) * 6 * LANE, 1 if coupling == ISOTROPIC else 6
+        size, size_layer, lanes = (bottom - top) * LANE, (r1 - r0 + 4) * 6 * pitch, 1 if coupling == ISOTROPIC else 6
         for j in range(plane.shape[0]):
             put(plane, j, zero(rate))
         z = z0 - 1
@@ -62,7 +64,7 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
             if steered and blurred and v >= z0 - R_z:
                 structure_layer(
                     coupling, seen, front, behind, members, size, H, top, left, r0, r1, c0, c1,
-                    k_seen, taps, start, radius, weights, where, J, smooth, layers, v % depth * size_layer,
+                    k_seen, taps, start, radius, weights, where, J, smooth, layers, v % depth * size_layer, pitch,
                 )  # fmt: skip
             # Layers z and on whose structure is complete; where it is smoothed along z, four at a time.
             after = v + 1
@@ -72,17 +74,17 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
                     continue
                 for y in range(r1 - r0 + 1):
                     for i in range(depth):
-                        put(where, i, min(z - R_z + i, v) % depth * size_layer + y * 6 * LANE)
+                        put(where, i, min(z - R_z + i, v) % depth * size_layer + y * 6 * pitch)
                     for e in range(lanes):
-                        line = (y * 6 + e) * LANE
+                        line = (y * 6 + e) * pitch
                         smooth_four(
-                            layers, where, e * LANE, weights, start[6], R_z, ready, line, size_layer, c1 - c0 + 1
+                            layers, where, e * pitch, weights, start[6], R_z, ready, line, size_layer, c1 - c0 + 1
                         )
             for turn in range(z, after):
                 flow_layer(
                     coupling, law, kind, steered, blurred, u, before, out, first, members, D, H, W, turn, z0,
                     r0, r1, c0, c1, tau, mix, k, k_seen, rate, floor, voxels, plane, rows, J, T,
-                    seen, front, behind, size, top, left, ready, (turn - z) * size_layer,
+                    seen, front, behind, size, top, left, ready, (turn - z) * size_layer, pitch,
                 )  # fmt: skip
             z = after
         return stamp
@@ -97,6 +99,7 @@ def flow_layer(
     r0: int, r1: int, c0: int, c1: int, tau: float, mix: float, k: Any, k_seen: Any, rate: float, floor: float,
     voxels: Any, plane: Any, rows: Any, J: Any, T: Any,
     seen: Any, seen_front: int, seen_behind: int, seen_size: int, seen_top: int, seen_left: int, ready: Any, base: int,
+    pitch: int,
 ) -> None:  # fmt: skip
     """Read plane z, evaluate the layer of cells before it, and complete the plane before that layer."""
     left, right = rows_of(c0, c1, W, 1)
@@ -117,7 +120,7 @@ def flow_layer(
     for y in range(r0, r1 + 1):
         if steered and blurred:
             for e in range(1 if coupling == ISOTROPIC else 6):
-                copy_row(ready, base + ((y - r0) * 6 + e) * LANE, J, e * LANE, n + 1)
+                copy_row(ready, base + ((y - r0) * 6 + e) * pitch, J, e * LANE, n + 1)
         elif steered:
             at_left = MARGIN - 1 + c0 - seen_left
             seen_row(

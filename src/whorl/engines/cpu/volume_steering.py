@@ -60,12 +60,12 @@ def smoothed_plane(
 def structure_layer(
     coupling: int, seen: Any, front: int, behind: int, members: int, size: int, H: int, top: int, left: int,
     r0: int, r1: int, c0: int, c1: int, k: Any, taps: Any, start: Any, radius: Any, weights: Any, where: Any,
-    J: Any, work: Any, layer: Any, base: int,
+    J: Any, work: Any, layer: Any, base: int, pitch: int,
 ) -> None:  # fmt: skip
     """The structure of rows r0 <= y <= r1 of cells between two planes, smoothed along x and y, six lanes for each row.
 
     ``seen`` holds the planes of the smoothed members, ``size`` apart, from ``front`` and ``behind`` on; ``work`` has
-    room for the rows and their halo, ``layer`` for three rows more than asked for.
+    room for the rows and their halo, ``layer`` for three rows more than asked for; both have rows of ``pitch``.
     """
     R_y, R_x = radius[4], radius[5]
     cells, lanes = c1 - c0 + 1, 1 if coupling == ISOTROPIC else 6
@@ -73,15 +73,15 @@ def structure_layer(
     for y in range(r0 - R_y, r1 + R_y + 1):
         seen_row(coupling, seen, front, behind, members, size, H, top, y, shift, cells + 2 * R_x, k, J)
         for e in range(lanes):
-            line = ((y - r0 + R_y) * 6 + e) * LANE
+            line = ((y - r0 + R_y) * 6 + e) * pitch
             smooth_rows(ONCE, J, e * LANE + R_x, taps, start[5], R_x, work, line, cells)
     last = r1 - r0 + 2 * R_y
     for y in range(0, r1 - r0 + 1, 4):
         for n in range(2 * R_y + 4):
-            put(where, n, min(y + n, last) * 6 * LANE)
+            put(where, n, min(y + n, last) * 6 * pitch)
         for e in range(lanes):
-            line = base + (y * 6 + e) * LANE
-            smooth_four(work, where, e * LANE, weights, start[7], R_y, layer, line, 6 * LANE, cells)
+            line = base + (y * 6 + e) * pitch
+            smooth_four(work, where, e * pitch, weights, start[7], R_y, layer, line, 6 * pitch, cells)
 
 
 @compiled()

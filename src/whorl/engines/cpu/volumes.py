@@ -113,9 +113,10 @@ def _step(
         tall, wide = rows + 2 * (R_y + S_y), min(W, c1 - c0 + 2 + 2 * (R_x + S_x)) + 2 * S_x
         sizes = [2 * members * rows * LANE, members * cells * 2 * LANE, members * 4 * LANE, 6 * LANE, 6 * LANE]
         if steered:
-            layer = (cells + 3) * 6 * LANE if R_x + R_y + R_z else 0
+            pitch = -(-(c1 - c0 + 1) // LINE) * LINE
+            layer = (cells + 3) * 6 * pitch if R_x + R_y + R_z else 0
             sizes += [2 * members * (rows + 2 * R_y) * LANE, (2 * R_z + 4) * layer, 4 * layer]
-            sizes += [max(tall * wide, (cells + 2 * R_y) * 6 * LANE), wide]
+            sizes += [max(tall * wide, (cells + 2 * R_y) * 6 * pitch), wide]
         else:
             sizes += [0] * 5
         where = np.empty(2 * int(radius.max()) + 4, np.int64)
