@@ -26,7 +26,7 @@ Run = Callable[[np.ndarray, int], np.ndarray]
 
 def volume(size: int) -> np.ndarray:
     """Noise on two balls and a plate, the same for everybody."""
-    z, y, x = np.ogrid[:size, :size, :size] / np.float32(size)
+    z, y, x = (axis / np.float32(size) for axis in np.ogrid[:size, :size, :size])
     ball = ((z - 0.4) ** 2 + (y - 0.4) ** 2 + (x - 0.5) ** 2 < 0.04) | ((z - 0.7) ** 2 + (y - 0.6) ** 2 + x**2 < 0.09)
     scene = 60 + 100 * ball.astype(np.float32) + 50 * (abs(z + 0.3 * x - 0.8) < 0.03)
     return (scene + 20 * np.random.default_rng(1).standard_normal(scene.shape, np.float32)).astype(np.float32)
