@@ -43,8 +43,10 @@ def test_pairs_without_an_energy_are_refused():
     assert refusal(CellGradient(), Anisotropic(Exponential(1.0))) == ""
     with pytest.raises(ValueError, match="gamma > 0"):
         Energy(CellGradient(), Anisotropic(Exponential(1.0), gamma=0.1))
-    with pytest.raises(ValueError, match="contrast per scale"):
-        Energy(K, Isotropic(Exponential([1.0, 2.0, 3.0])))
+    several = Exponential([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="contrast"):
+        Energy(K, Isotropic(several, ("scales",), scale_weights=SCALES.omega))
+    assert refusal(K, Isotropic(several)) == ""  # not coupled: each scale has a contrast and an energy of its own
     with pytest.raises(ValueError, match="count differently"):
         Energy(K, Isotropic(Exponential(1.0), ("scales",)))
     with pytest.raises(ValueError, match="count differently"):

@@ -23,9 +23,9 @@ from mutation.mutants import Mutant, mutants
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "whorl"
 TESTS = {
-    "operators": ["tests/operators", "tests/models"],
+    "operators": ["tests/operators"],
     "diffusivities": ["tests/test_diffusivities.py"],
-    "activations": ["tests/activations", "tests/models"],
+    "activations": ["tests/activations", "tests/energies"],
     "energies": ["tests/energies"],
     "schemes": ["tests/schemes"],
     "models": ["tests/models", "tests/schemes", "tests/test_public_names.py", "tests/test_images.py"],
