@@ -76,7 +76,8 @@ class Step:
 
         Made once, and again only if somebody has written into the buffers of the modules since.
         """
-        state = tuple(part._version for module in self.modules() for part in module.buffers())
+        weights = getattr(self.operator, "omega", None), self.activation.scale_weights
+        state = tuple(-1 if part is None else part._version for part in weights)
         if state not in self._forms:
             self._forms.clear()
             self._forms[state] = form_of(self.operator, self.activation, self.structure)

@@ -1,5 +1,6 @@
 """The compiled engine for processors: forms in, tensors out."""
 
+import math
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
@@ -78,7 +79,7 @@ class NumbaEngine(CompiledEngine):
             # The first image travels along as further channels, which steer and do not flow.
             C = u.shape[1]
             form, u = replace(form, frozen=True), torch.cat([u, u], 1)
-        values = [Values.of(step.complete(each)) for each in numbers]
+        values = _values(step, numbers)
         if form.pointwise and step.fidelity is None and len({each[1:] for each in values}) <= 1:
             return _piped(form, u, values, list(mixes), out)
 
@@ -159,6 +160,19 @@ class NumbaEngine(CompiledEngine):
         return out
 
 
+def _values(step: Step, numbers: Sequence[Row]) -> list[Values]:
+    """The numbers of every step; those of the step itself are read once."""
+    own: Values | None = None
+    found = []
+    for each in numbers:
+        if isinstance(each.tau, Tensor) or any(part is not None for part in each[1:]):
+            found.append(Values.of(step.complete(each)))
+        else:
+            own = own or Values.of(step.complete(each))
+            found.append(own._replace(tau=float(each.tau)))
+    return found
+
+
 def _form(step: Step) -> Form:
     assert isinstance(step.form, Form)
     return step.form
@@ -177,7 +191,8 @@ def _piped(form: Form, u: Tensor, numbers: list[Values], mixes: list[float], int
     # All steps have the same contrast.
     unit = constants(form, where, numbers[0]._replace(tau=1.0))
     # With one scale the weight is common to all fields and can join the rate.
-    inner = real.type(unit.rate * unit.weight[-1])
+    scale = _scale(form, float(unit.unit) * float(unit.weight[-1]))
+    inner, more = real.type(unit.rate * unit.weight[-1] / real.type(scale)), real.type(scale)
     sizes = (np.array(taus) * float(unit.factor[-1])).astype(real)
     shares = np.array(mixes, real)
     depth, width = _window(W, members * u.element_size(), len(taus))
@@ -190,7 +205,7 @@ def _piped(form: Form, u: Tensor, numbers: list[Values], mixes: list[float], int
         sizes_of_room = (lanes * SLOTS + members) * line, lanes * line, lanes * line, line, line, line
         kernel(
             *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some],
-            where.flux, inner, *room(sizes_of_room, real), line,
+            where.flux, inner, more, *room(sizes_of_room, real), line,
         )  # fmt: skip
 
     free: list[Tensor] = []
@@ -214,6 +229,11 @@ def _piped(form: Form, u: Tensor, numbers: list[Values], mixes: list[float], int
     return source
 
 
+def _scale(form: Form, unit: float) -> float:
+    """The power of two that brings structures of the size of the squared contrast, ``1 / unit``, to the size of 1."""
+    return 2.0 ** math.floor(math.log2(unit)) if form.law == "anisotropic" else 1.0
+
+
 def _window(W: int, pixel: int, steps: int) -> tuple[int, int]:
     """How many steps to take in one pass, and on how many columns, so that the rows of all steps stay in the cache."""
     room = CACHE // ((SLOTS + 2) * pixel)
@@ -228,6 +248,7 @@ def _smoothed(form: Form, u: Tensor, numbers: Values, into: Tensor | None) -> Te
     where = fields_of(form, C, _real(u))
     values = constants(form, where, numbers)
     kernel = (coherent if form.rho else strip)(*kind(form))
+    scale = where.taps.dtype.type(_scale(form, float(values.unit)))
     flat, result, real = _flat(u), _flat(out), where.taps.dtype
     R = len(form.rho[0]) - 1 if form.rho else 0
     rho = np.array([w for taps in form.rho for w in taps], real)
@@ -238,11 +259,16 @@ def _smoothed(form: Form, u: Tensor, numbers: Values, into: Tensor | None) -> Te
         each = where.fields * rows * (W + 2)
         planes = 3 * (r1 - r0 + 2 * halo + 1) * (W + 1) if form.rho else 0
         fields, sources, entries = room((each, each, planes), real)
-        last = (real.type(form.floor), rho, R + 1, entries) if form.rho else (CHUNK,)
+        last = (
+            (real.type(form.floor if form.law == "coherence-enhancing" else 1), rho, R + 1, entries)
+            if form.rho
+            else (CHUNK,)
+        )
         kernel(
             flat, result, image, C, H, W, r0, r1,
-            where.channel, where.scale, where.seen, where.moved, values.weight, values.factor,
-            where.taps, where.start, where.radius, where.flux, where.structure, values.rate, fields, sources, *last,
+            where.channel, where.scale, where.seen, where.moved, values.weight * scale, values.factor,
+            where.taps, where.start, where.radius, where.flux, where.structure, values.rate / scale, fields, sources,
+            *last,
         )  # fmt: skip
 
     run(work, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H, n, 4 * halo)])

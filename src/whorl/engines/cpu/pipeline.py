@@ -44,7 +44,7 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
     def kernel(
         u: Any, before: Any, out: Any, out_before: Any, keep: bool, first: int, members: int, H: int, W: int,
         r0: int, r1: int, c0: int, c1: int, left: int, right: int, taus: Any, mixes: Any, k: Any, rate: float,
-        rows: Any, across: Any, down: Any, Ja: Any, Jb: Any, Jc: Any, pitch: int,
+        more: float, rows: Any, across: Any, down: Any, Ja: Any, Jb: Any, Jc: Any, pitch: int,
     ) -> int:  # fmt: skip
         steps, width = taus.shape[0], right - left
         for j in range(steps * members * pitch):
@@ -78,14 +78,14 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
                 elif y > top and together != 3:
                     target, ahead, apart = out, place, H * W
                 if together == 1:
-                    step_alone(coupling, kind, rows, t, b, a, z, k, rate, across, down, c, target, ahead, tau)
+                    step_alone(coupling, kind, rows, t, b, a, z, k, rate, more, across, down, c, target, ahead, tau)
                 elif together == 3:
-                    step_three(coupling, kind, rows, t, b, a, z, k, rate, across, down, c, rows, ahead, tau)
+                    step_three(coupling, kind, rows, t, b, a, z, k, rate, more, across, down, c, rows, ahead, tau)
                 else:
                     for m in range(members):
                         up, low = t + m * pitch, b + m * pitch
                         structure(coupling, m == 0, rows, up, low, width + 1, one(rate), k, Ja, Jb, Jc)
-                    tensor(coupling, kind, width + 1, Ja, Jb, Jc, rate, zero(rate))
+                    tensor(coupling, kind, width + 1, Ja, Jb, Jc, rate, more)
                     for m in range(members):
                         step_under(
                             coupling, rows, t + m * pitch, b + m * pitch, a, z, Ja, Jb, Jc, k,

@@ -5,7 +5,7 @@ Each loop is short and plain enough to be vectorised. A chunk of n pixels has n 
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put, zero
+from whorl.engines.cpu.arithmetic import at, compiled, fma, put
 from whorl.engines.cpu.cells import collect, entries, flow, haar, joint, measure, meet, spread, store
 from whorl.engines.cpu.tensors import respond
 
@@ -26,11 +26,11 @@ def structure(
 
 
 @compiled()
-def tensor(coupling: int, kind: int, n: int, Ja: Any, Jb: Any, Jc: Any, rate: float, floor: float) -> None:
+def tensor(coupling: int, kind: int, n: int, Ja: Any, Jb: Any, Jc: Any, rate: float, more: float) -> None:
     """Replace the structure of n cells by the diffusion tensor."""
     for j in range(n):
         xx, xy, yy = entries(coupling, j, Ja, Jb, Jc)
-        a, b, c = respond(coupling, kind, xx, xy, yy, rate, floor)
+        a, b, c = respond(coupling, kind, xx, xy, yy, rate, more)
         store(coupling, j, Ja, Jb, Jc, a, b, c)
 
 
@@ -50,7 +50,7 @@ def flux(
 
 @compiled()
 def step_alone(
-    coupling: int, kind: int, x: Any, t: int, b: int, low: int, high: int, k: Any, rate: float,
+    coupling: int, kind: int, x: Any, t: int, b: int, low: int, high: int, k: Any, rate: float, more: float,
     across: Any, down: Any, c: int, y: Any, o: int, tau: float,
 ) -> None:  # fmt: skip
     """``y = x - tau K^T flux`` for pixels low <= j < high of a field that is coupled with no other.
@@ -60,13 +60,13 @@ def step_alone(
     Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
     p, q, r = haar(x, t, b, low)
     xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
-    d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate, zero(rate))
+    d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate, more)
     P, Q, R = flow(coupling, d11, d12, d22, p, q, r, Y, Z, d, dY, e)
     left, _ = meet(P, Q, R, across, down, c + low)
     for j in range(low, high):
         p, q, r = haar(x, t, b, j + 1)
         xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
-        d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate, zero(rate))
+        d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate, more)
         P, Q, R = flow(coupling, d11, d12, d22, p, q, r, Y, Z, d, dY, e)
         E, F = meet(P, Q, R, across, down, c + j + 1)
         put(y, o + j, fma(tau, F - left, at(x, t + j + 1)))
@@ -99,20 +99,22 @@ LANE = 1168
 
 @compiled()
 def step_three(
-    coupling: int, kind: int, x: Any, t: int, b: int, low: int, high: int, k: Any, rate: float,
+    coupling: int, kind: int, x: Any, t: int, b: int, low: int, high: int, k: Any, rate: float, more: float,
     across: Any, down: Any, c: int, y: Any, o: int, tau: float,
 ) -> None:  # fmt: skip
     """The same for three coupled fields; all their rows lie ``LANE`` apart."""
     Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
     t1, t2, b1, b2 = t + LANE, t + 2 * LANE, b + LANE, b + 2 * LANE
     c1, c2, o1, o2 = c + LANE, c + 2 * LANE, o + LANE, o + 2 * LANE
-    P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(coupling, kind, x, t, b, t1, b1, t2, b2, low, Y, Z, d, dY, e, rate)
+    P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(
+        coupling, kind, x, t, b, t1, b1, t2, b2, low, Y, Z, d, dY, e, rate, more
+    )
     left0, _ = meet(P0, Q0, R0, across, down, c + low)
     left1, _ = meet(P1, Q1, R1, across, down, c1 + low)
     left2, _ = meet(P2, Q2, R2, across, down, c2 + low)
     for j in range(low, high):
         P0, Q0, R0, P1, Q1, R1, P2, Q2, R2 = _three(
-            coupling, kind, x, t, b, t1, b1, t2, b2, j + 1, Y, Z, d, dY, e, rate
+            coupling, kind, x, t, b, t1, b1, t2, b2, j + 1, Y, Z, d, dY, e, rate, more
         )
         E0, F0 = meet(P0, Q0, R0, across, down, c + j + 1)
         E1, F1 = meet(P1, Q1, R1, across, down, c1 + j + 1)
@@ -126,7 +128,7 @@ def step_three(
 @compiled(inside=True)
 def _three(
     coupling: int, kind: int, x: Any, t0: int, b0: int, t1: int, b1: int, t2: int, b2: int, j: int,
-    Y: float, Z: float, d: float, dY: float, e: float, rate: float,
+    Y: float, Z: float, d: float, dY: float, e: float, rate: float, more: float,
 ) -> Any:  # fmt: skip
     """The fluxes of three fields in cell j under their common tensor."""
     p0, q0, r0 = haar(x, t0, b0, j)
@@ -137,7 +139,7 @@ def _three(
     qq = fma(q2, q2, fma(q1, q1, q0 * q0))
     rr = fma(r2, r2, fma(r1, r1, r0 * r0))
     xx, xy, yy = joint(coupling, pp, pq, qq, rr, Y, Z, d, dY)
-    d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate, zero(rate))
+    d11, d12, d22 = respond(coupling, kind, xx, xy, yy, rate, more)
     P0, Q0, R0 = flow(coupling, d11, d12, d22, p0, q0, r0, Y, Z, d, dY, e)
     P1, Q1, R1 = flow(coupling, d11, d12, d22, p1, q1, r1, Y, Z, d, dY, e)
     P2, Q2, R2 = flow(coupling, d11, d12, d22, p2, q2, r2, Y, Z, d, dY, e)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp, zero
+from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, source_stamp
 from whorl.engines.cpu.gaussian import ONCE, smooth_columns, smooth_rows
 from whorl.engines.cpu.rows import divergence_row, flux, mirror_ends, structure, tensor
 
@@ -55,7 +55,7 @@ def strip(coupling: int, kind: int) -> Callable[..., int]:
                         f = seen[g, m]
                         t, b = f * height * pitch + above + column, f * height * pitch + below + column
                         structure(coupling, m == 0, fields, t, b, n + 1, at(weight, f), k_seen, Ja, Jb, Jc)
-                    tensor(coupling, kind, n + 1, Ja, Jb, Jc, rate, zero(rate))
+                    tensor(coupling, kind, n + 1, Ja, Jb, Jc, rate, one(rate))
                     for m in range(moved.shape[1]):
                         f = moved[g, m]
                         t, b = f * height * pitch + above + column, f * height * pitch + below + column

@@ -39,41 +39,48 @@ def parted(xx: float, xy: float, yy: float) -> Any:
     return centre, split, power(centre) * math.sqrt(fma(d, d, e * e))
 
 
-def _uncoupled(coupling, kind, xx, xy, yy, rate, floor):  # type: ignore[no-untyped-def]
+def _uncoupled(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
     return value(kind, xx, rate), zero(xx), value(kind, yy, rate)
 
 
-def _isotropic(coupling, kind, xx, xy, yy, rate, floor):  # type: ignore[no-untyped-def]
+def _isotropic(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
     g = value(kind, xx, rate)
     return g, zero(xx), g
 
 
-def _anisotropic(coupling, kind, xx, xy, yy, rate, floor):  # type: ignore[no-untyped-def]
-    centre, split, radius = parted(xx, xy, yy)
+def _anisotropic(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+    # Scaled by a power of two to the size of the squared contrast, entries can be squared; slopes beyond 1e9 contrasts
+    # would overflow in single precision, which does not resolve them.
+    centre, split, mixed = half(xx) * more * (xx + yy), half(xx) * more * (xx - yy), more * xy
+    radius = math.sqrt(fma(split, split, mixed * mixed))
     large, small = value(kind, centre + radius, rate), value(kind, max(centre - radius, zero(xx)), rate)
     mean, secant = half(xx) * (large + small), half(xx) * (large - small) / max(radius, tiny(xx))
-    return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)
+    return fma(secant, split, mean), secant * mixed, fma(-secant, split, mean)
 
 
-def _edges(coupling, kind, xx, xy, yy, rate, floor):  # type: ignore[no-untyped-def]
+def _edges(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
     # J has rank one: its eigenvalues are the trace and 0, and g(0) = 1.
     s2 = xx + yy
     fall = (value(kind, s2, rate) - one(xx)) / max(s2, tiny(xx))
     return fma(fall, xx, one(xx)), fall * xy, fma(fall, yy, one(xx))
 
 
-def _coherence(coupling, kind, xx, xy, yy, rate, floor):  # type: ignore[no-untyped-def]
+def _coherence(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
     _, split, radius = parted(xx, xy, yy)
     gap = radius + radius
     # Below a thirtieth of the squared contrast the exponential is zero in every precision.
     ratio = one(xx) / max(gap * rate, _calm(xx))
-    line = (one(xx) - floor) * exp2(_minus_log2e(xx) * ratio * ratio)
+    line = (one(xx) - more) * exp2(_minus_log2e(xx) * ratio * ratio)
     line = zero(xx) if gap * rate < _calm(xx) else line
-    mean, secant = fma(half(xx), line, floor), -line / max(gap, tiny(xx))
+    mean, secant = fma(half(xx), line, more), -line / max(gap, tiny(xx))
     return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)
 
 
 _calm, _minus_log2e = literal(1 / 30), literal(-1 / math.log(2))
 
 respond = by_literal(_uncoupled, _isotropic, _anisotropic, _edges, _coherence)
-"""The tensor (a, b, c) of one cell from its structure; ``floor`` is the diffusivity across lines of coherent ones."""
+"""The tensor (a, b, c) of one cell from its structure.
+
+``more`` is a further number of the law: for the anisotropic one the power of two by which entries are scaled, ``rate``
+being that of scaled ones; for the coherence-enhancing one the diffusivity across lines.
+"""
