@@ -74,18 +74,20 @@ class NumbaEngine(CompiledEngine):
     ) -> Tensor:
         if u.dim() == VOLUME:
             return self._in_space(step, u, numbers, mixes, frozen, out)
-        form = _form(step)
+        form, start, C = _form(step), u, u.shape[1]
+        data = step.fidelity is not None
         if frozen:
             # The first image travels along as further channels, which steer and do not flow.
-            C = u.shape[1]
-            form, u = replace(form, frozen=True), torch.cat([u, u], 1)
+            form, u = replace(form, frozen=True), u if data else torch.cat([u, u], 1)
         values = _values(step, numbers)
-        if form.pointwise and step.fidelity is None and len({each[1:] for each in values}) <= 1:
+        if form.pointwise and not data and len({each[1:] for each in values}) <= 1:
             return _piped(form, u, values, list(mixes), out)
 
         def one(u: Tensor, each: Row) -> Tensor:
             into = out if len(numbers) == 1 and not frozen else None
             given = Values.of(step.complete(each))
+            if frozen and data:  # a data term knows the channels of the image alone
+                return _smoothed(form, torch.cat([u, start], 1), given, None)[:, :C]
             return _piped(form, u, [given], [], into) if form.pointwise else _smoothed(form, u, given, into)
 
         done = self.one_by_one(one, step, u, numbers, mixes)
