@@ -14,6 +14,7 @@ from whorl.cli.jobs import jobs
 from whorl.cli.progress import progress
 from whorl.cli.treatments import Treatment
 from whorl.files import Page
+from whorl.files.volume import read_volume, volume_kind, write_volume
 from whorl.foundations.strict_json import strict_json
 from whorl.large import Stage
 from whorl.large.pictures import Job, Pages, filter_file, inspect
@@ -70,6 +71,8 @@ class Batch:
 
         record: dict[str, Any] = {"input": str(source), "output": str(target)}
         start = time.perf_counter()
+        if volume_kind(source):
+            return record | self._volume(source, target, advance)
         try:
             if advance is None:
                 job = inspect(source, target, choose, tile=self.tile, pages=self.pages)
@@ -84,6 +87,25 @@ class Batch:
             return record | _failure(error, source, target)
         record |= {"seconds": round(time.perf_counter() - start, 3)} if advance else {}
         return record | {"pages": [_described(job, number, page) for number, page in enumerate(chosen)]}
+
+    def _volume(self, source: Path, target: Path, advance: Callable[[float], None] | None) -> dict[str, Any]:
+        """Filter one volume, whole and in its three dimensions; only read it without ``advance``."""
+        start = time.perf_counter()
+        try:
+            volume = read_volume(source)
+            depth, height, width = volume.samples.shape
+            page = {"width": width, "height": height, "depth": depth, "channels": 1, "colour": "volume", "windows": 1}
+            page |= {"dtype": str(volume.samples.dtype)}
+            if advance is None:
+                return {"pages": [page | {"model": getattr(self.treatment, "name", "")}]}
+            result, chosen = self.treatment.volume(volume)
+            write_volume(target, result, self.force)
+            advance(1.0)
+        except Exception as error:
+            if os.environ.get("WHORL_TRACEBACK"):
+                raise
+            return _failure(error, source, target)
+        return {"seconds": round(time.perf_counter() - start, 3), "pages": [page | chosen]}
 
     def _tell(self, record: dict[str, Any], dry_run: bool) -> None:
         if "error" in record:
@@ -135,7 +157,8 @@ def summary(pages: Sequence[dict[str, Any]]) -> str:
     '640 x 480 rgb uint8, gerig, contrast 8.25 (measured), time 5 in 21 steps'
     """
     page = pages[0]
-    words = [f"{page['width']} x {page['height']} {page['colour']} {page['dtype']}"]
+    depth = f" x {page['depth']}" if "depth" in page else ""
+    words = [f"{page['width']} x {page['height']}{depth} {page['colour']} {page['dtype']}"]
     if len(pages) > 1:
         words[0] += f", {len(pages)} pages"
     words.append(str(page.get("model") or page.get("network")))
@@ -143,8 +166,10 @@ def summary(pages: Sequence[dict[str, Any]]) -> str:
         if name in page:
             words.append(f"{name} {_range(pages, name)}{' (measured)' if page[f'{name}_measured'] else ''}")
     if "time" in page:
-        words.append(f"time {page['time']:.4g} in {page['steps']} steps")
-    if page.get("spacing", [1.0, 1.0]) != [1.0, 1.0]:
+        words.append(f"time {page['time']:.4g}" + (f" in {page['steps']} steps" if "steps" in page else ""))
+    if {*page.get("spacing", [])} - {1.0} and depth:
+        words.append("voxels {:.4g} x {:.4g} x {:.4g}".format(*reversed(page["spacing"])))
+    elif page.get("spacing", [1.0, 1.0]) != [1.0, 1.0] and not depth:
         words.append("pixels {:.4g} high and {:.4g} wide".format(*page["spacing"]))
     if page["windows"] > 1:
         words.append(f"in {page['windows']} windows")

@@ -31,6 +31,7 @@ EXAMPLES = (
     "whorl filter --model gerig --contrast 8 --time 10 photo.jpg smooth.jpg",
     "whorl filter scans/ more.tif filtered/         folders and files, into a folder",
     "whorl filter huge.tif out.tif --tile auto      in windows, in little memory",
+    "whorl filter --model eed tomo.mrc out.mrc      a volume, in three dimensions",
     "whorl filter -n --json scans/ filtered/        what would be done, for a program",
 )
 
@@ -71,7 +72,8 @@ def command(
 ) -> None:
     """Smooth pictures with a diffusion model: edges above the contrast stay, the rest is smoothed.
 
-    Reads and writes PNG, JPEG, TIFF, BigTIFF and zarr, and reads WebP and BMP. Type, alpha, resolution, orientation
+    Reads and writes PNG, JPEG, TIFF, BigTIFF and zarr, and reads WebP and BMP. MRC, NIfTI and NRRD files are filtered
+    as volumes, with the voxel size and the header of the file. Type, alpha, resolution, orientation
     and colour profile are kept. Colours are filtered jointly, except by single-channel models (perona-malik, you-kaveh,
     lysaker, eed, weickert-integration), which take one channel after the other.
 

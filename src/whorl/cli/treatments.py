@@ -13,6 +13,8 @@ from whorl.automatic import DEFAULT_TIME, AutomaticSettings, automatic_settings,
 from whorl.denoising import COLOUR, GREY
 from whorl.files import Page
 from whorl.files.layout import pixel_aspect
+from whorl.files.volume import Volume
+from whorl.foundations.samples import working_dtype
 from whorl.large import Stage, network_stages, stages
 from whorl.large.pictures import sample_blocks
 from whorl.networks.cards import ModelCard, load_card
@@ -41,6 +43,10 @@ class Treatment(ABC):
         for page in pages:
             yield self._stages(page, self._measured([page]) if together is None else together)
 
+    def volume(self, volume: Volume) -> tuple[Volume, dict[str, Any]]:
+        """A volume filtered, and the numbers that describe how."""
+        raise ValueError("networks are trained on pictures and take no volumes. Use whorl filter.")
+
     @abstractmethod
     def _measured(self, pages: Sequence[Page]) -> Any:
         """What is measured where it was not given."""
@@ -66,7 +72,7 @@ class Diffusion(Treatment):
         device: torch.device,
         *,
         noise: float | None = None,
-        spacing: tuple[float, float] | None = None,
+        spacing: tuple[float, ...] | None = None,
         per_page: bool = False,
     ) -> None:
         if noise is not None and contrast is not None:
@@ -97,7 +103,37 @@ class Diffusion(Treatment):
             record["copied"] = True
         return steps, record | {"steps": sum(stage.steps for stage in steps)}
 
+    def volume(self, volume: Volume) -> tuple[Volume, dict[str, Any]]:
+        """Filtered in its own three dimensions; the size of a voxel is the file's unless told otherwise.
+
+        Lengths and time are in units of the shortest side of a voxel.
+        """
+        given = self.spacing if self.spacing is None or len(self.spacing) == 3 else None
+        if self.spacing is not None and given is None:
+            raise ValueError(
+                f"--spacing {_listed(self.spacing)}: a volume needs depth, height and width, such as 4,1,1."
+            )
+        sizes = given or volume.spacing or (1.0, 1.0, 1.0)
+        aspect = tuple(round(size / min(sizes), 6) for size in sizes)
+        kind = working_dtype(volume.samples.dtype)
+        u = torch.from_numpy(volume.samples.astype(kind))[None, None].to(self.device)
+        time = DEFAULT_TIME if self.time is None else self.time
+        measured = AutomaticSettings(0.0, self.contrast or 0.0, time)
+        if self.contrast is None:
+            options = {**self.options, "spacing": aspect}
+            measured = automatic_settings(self.name, [u], noise=self.noise, time=self.time, **options)
+        model = models.build(self.name, contrast=measured.contrast or 1.0, spacing=aspect, **self.options)
+        with torch.no_grad():
+            result = model.to(self.device)(u, measured.time, scheme=self.scheme) if measured.time else u
+        record = {"model": self.name, "contrast": measured.contrast, "contrast_measured": self.contrast is None}
+        record |= {"time": measured.time, "scheme": self.scheme, "spacing": list(aspect)}
+        return volume.with_samples(result[0, 0].cpu().numpy()), record
+
     def _aspect(self, page: Page) -> tuple[float, float]:
+        if self.spacing is not None and len(self.spacing) == 3:
+            raise ValueError(
+                f"--spacing {_listed(self.spacing)}: a picture needs height and width of a pixel, such as 4,1."
+            )
         return page.metadata.aspect if self.spacing is None else pixel_aspect(self.spacing)
 
     def _model(self, contrast: float, aspect: tuple[float, float]) -> models.Model:
@@ -148,8 +184,12 @@ class Denoising(Treatment):
         return load_photo_card(name).build().to(self.device)
 
 
-def as_spacing(text: str) -> tuple[float, float] | None:
-    """Height and width of a pixel from ``--spacing``: ``auto``, one number, or two.
+def _listed(sizes: Sequence[float]) -> str:
+    return ",".join(f"{size:g}" for size in sizes)
+
+
+def as_spacing(text: str) -> tuple[float, ...] | None:
+    """Height and width of a pixel from ``--spacing``: ``auto``, one number, or two; three for a voxel.
 
     >>> as_spacing("auto"), as_spacing("4,1"), as_spacing("0.5")
     (None, (4.0, 1.0), (0.5, 0.5))
@@ -160,6 +200,6 @@ def as_spacing(text: str) -> tuple[float, float] | None:
         sizes = [float(word) for word in text.split(",")]
     except ValueError:
         sizes = []
-    if len(sizes) not in (1, 2) or not all(0 < size < float("inf") for size in sizes):
+    if len(sizes) not in (1, 2, 3) or not all(0 < size < float("inf") for size in sizes):
         raise ValueError(f"--spacing {text}: expected auto, or height and width of a pixel such as 4,1.")
-    return sizes[0], sizes[-1]
+    return (sizes[0], sizes[0]) if len(sizes) == 1 else tuple(sizes)

@@ -110,7 +110,7 @@ class Metadata:
         return b"II*\x00\x08\x00\x00\x00\x01\x00" + entry + b"\x00\x00\x00\x00"
 
 
-def pixel_aspect(spacing: tuple[float, float] | None) -> tuple[float, float]:
+def pixel_aspect(spacing: tuple[float, ...] | None) -> tuple[float, float]:
     """Height and width of a pixel with the smaller of them one; less than a thousandth of difference is square."""
     if spacing is None or not all(0 < size < math.inf for size in spacing):
         return 1.0, 1.0

@@ -1,0 +1,130 @@
+"""Volumes written by the libraries of their formats come back with header, type and voxel size."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from whorl.errors import FileError
+from whorl.files.volume import read_volume, write_volume
+
+mrcfile = pytest.importorskip("mrcfile")
+nibabel = pytest.importorskip("nibabel")
+nrrd = pytest.importorskip("nrrd")
+
+SHAPE = (5, 6, 7)
+
+
+def samples(kind: str) -> np.ndarray:
+    return (100 * np.random.default_rng(0).random(SHAPE)).astype(kind)
+
+
+def an_mrc(path: Path, kind: str = "int8") -> np.ndarray:
+    data = samples(kind)
+    with mrcfile.new(path) as file:
+        file.set_data(data)
+        file.voxel_size = (2.0, 3.0, 4.0)
+        file.header.origin.x = 7
+        file.add_label("from a microscope")
+        file.set_extended_header(np.frombuffer(b"x" * 128, dtype="V128"))
+        file.header.exttyp = b"SERI"
+    return data
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "uint16", "float32"])
+def test_mrc_keeps_mode_header_and_extended_header(tmp_path: Path, kind: str) -> None:
+    data = an_mrc(tmp_path / "in.mrc", kind)
+    volume = read_volume(tmp_path / "in.mrc")
+    assert volume.spacing == (4.0, 3.0, 2.0)
+    write_volume(tmp_path / "out.mrc", volume.with_samples(volume.samples.astype(float) + 1))
+    assert mrcfile.validate(str(tmp_path / "out.mrc"))
+    with mrcfile.open(tmp_path / "in.mrc") as old, mrcfile.open(tmp_path / "out.mrc") as new:
+        np.testing.assert_array_equal(new.data, (data.astype(float) + 1).astype(kind))
+        assert new.data.dtype == old.data.dtype
+        assert bytes(new.extended_header) == bytes(old.extended_header)
+        for name in old.header.dtype.names:
+            if name not in ("dmin", "dmax", "dmean", "rms"):
+                assert new.header[name].tobytes() == old.header[name].tobytes(), name
+
+
+def a_nifti(path: Path, kind: str = "int16", affine: np.ndarray | None = None) -> None:
+    image = nibabel.Nifti1Image(samples(kind).T, np.diag([2.0, 3.0, 4.0, 1.0]) if affine is None else affine)
+    image.header.set_xyzt_units("mm", "sec")
+    image.header["descrip"] = b"from a scanner"
+    nibabel.save(image, path)
+
+
+@pytest.mark.parametrize("name", ["v.nii", "v.nii.gz"])
+@pytest.mark.parametrize("kind", ["int16", "uint8", "float32"])
+def test_nifti_keeps_every_byte_of_its_header(tmp_path: Path, name: str, kind: str) -> None:
+    a_nifti(tmp_path / name, kind)
+    volume = read_volume(tmp_path / name)
+    assert volume.spacing == (4.0, 3.0, 2.0)
+    write_volume(tmp_path / f"new-{name}", volume)
+    old, new = nibabel.load(tmp_path / name), nibabel.load(tmp_path / f"new-{name}")
+    assert new.header.binaryblock == old.header.binaryblock
+    np.testing.assert_array_equal(new.get_fdata(), old.get_fdata())
+
+
+def test_nifti_with_shear_is_refused(tmp_path: Path) -> None:
+    sheared = np.diag([2.0, 3.0, 4.0, 1.0])
+    sheared[0, 1] = 1.0
+    a_nifti(tmp_path / "v.nii", affine=sheared)
+    with pytest.raises(FileError, match="not perpendicular"):
+        read_volume(tmp_path / "v.nii")
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int16", "float32"])
+def test_nrrd_keeps_its_fields(tmp_path: Path, kind: str) -> None:
+    fields = {"space": "left-posterior-superior", "space directions": np.diag([2.0, 3.0, 4.0]), "made by": "us"}
+    nrrd.write(str(tmp_path / "v.nrrd"), samples(kind).T, {**fields, "space origin": [1.0, 2.0, 3.0]})
+    volume = read_volume(tmp_path / "v.nrrd")
+    assert volume.spacing == (4.0, 3.0, 2.0)
+    write_volume(tmp_path / "w.nrrd", volume)
+    (old, before), (new, after) = (nrrd.read(str(tmp_path / name)) for name in ("v.nrrd", "w.nrrd"))
+    np.testing.assert_array_equal(new, old)
+    assert {key: str(value) for key, value in before.items()} == {key: str(value) for key, value in after.items()}
+
+
+def test_truncated_and_damaged_files_are_one_line(tmp_path: Path) -> None:
+    an_mrc(tmp_path / "v.mrc")
+    a_nifti(tmp_path / "v.nii")
+    nrrd.write(str(tmp_path / "v.nrrd"), samples("float32").T, {"encoding": "raw"})
+    for name in ("v.mrc", "v.nii", "v.nrrd"):
+        path = tmp_path / name
+        path.write_bytes(path.read_bytes()[:-50])
+        with pytest.raises(FileError, match=rf"{name}: .*(truncated|damaged)") as caught:
+            read_volume(path)
+        assert "\n" not in str(caught.value)
+    (tmp_path / "n.mrc").write_bytes(b"no volume at all")
+    with pytest.raises(FileError, match=r"n\.mrc: "):
+        read_volume(tmp_path / "n.mrc")
+
+
+@pytest.mark.filterwarnings("ignore:Data array contains NaN")
+def test_nan_is_refused(tmp_path: Path) -> None:
+    data = samples("float32")
+    data[2, 2, 2] = np.nan
+    with mrcfile.new(tmp_path / "v.mrc") as file:
+        file.set_data(data)
+    with pytest.raises(FileError, match="NaN"):
+        read_volume(tmp_path / "v.mrc")
+
+
+def test_the_command_filters_a_volume(tmp_path: Path) -> None:
+    an_mrc(tmp_path / "tomo.mrc", "int16")
+    command = [sys.executable, "-m", "whorl", "filter", "--model", "eed", "--contrast", "20", "--time", "1"]
+    paths = [str(tmp_path / "tomo.mrc"), str(tmp_path / "out.mrc")]
+    done = subprocess.run([*command, "--json", *paths], capture_output=True, text=True, check=True)
+    page = json.loads(done.stdout)["files"][0]["pages"][0]
+    assert (page["depth"], page["spacing"]) == (5, [2.0, 1.5, 1.0])
+    old, new = read_volume(tmp_path / "tomo.mrc"), read_volume(tmp_path / "out.mrc")
+    assert new.samples.dtype == np.int16
+    assert 0 < new.samples.std() < old.samples.std()
+    refused = subprocess.run([*command, paths[0], str(tmp_path / "out.nii")], capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert "keeps its header only in its own format" in refused.stderr
+    assert not (tmp_path / "out.nii").exists()
