@@ -28,10 +28,7 @@ PARTS = (2, 1, 3, 3, 3)
 
 
 class Tiling:
-    """How the work is cut; none of it changes a result beyond the order of the sums over pixels.
-
-    ``unroll`` is the largest radius of a Gaussian whose taps are compiled in: none, since that takes long to compile.
-    """
+    """How the work is cut; none of it changes a result beyond the order of the sums over pixels."""
 
     down = (8, 4, 128, 8)  # blocks of rows, rows of a block (4 or 8), columns, warps
     across = (8, 64, 4)  # rows, groups of four columns, warps
@@ -40,18 +37,17 @@ class Tiling:
     strips = (8, 8, 32)  # scales, rows, groups of four columns
     strips_adjoint = (1, 8, 32)
     step = (32, 64, 2)  # rows, groups of four columns, warps
-    unroll = 0
 
 
 Taps = tuple[tuple[tuple[float, ...], ...], ...]
 
 
-PADDING = 7
-"""Zeros on either side of compiled weights: a thread holds at most eight outputs."""
+PADDING = 8
+"""Zeros behind the weights of a table: a thread holds at most eight outputs, and looks past the end for the others."""
 
 
 class Gaussians:
-    """Weights of several Gaussians along one axis: compiled in, and as a table for those too wide for that."""
+    """Tables of the weights of several Gaussians along one axis."""
 
     def __init__(self, taps: Taps, axis: int, device: torch.device) -> None:
         kept = [[tuple(w for w in weights if w >= NEGLIGIBLE) for weights in scale] for scale in taps]
@@ -59,9 +55,7 @@ class Gaussians:
         self.skip = next((i for i, scale in enumerate(kept) if max(map(len, scale)) > 1), len(taps))
         own = [scale[axis] for scale in kept]
         self.radii = tuple(len(weights) - 1 for weights in own)
-        zeros = (0.0,) * PADDING
-        self.weights = tuple(zeros + weights[:0:-1] + weights + zeros for weights in own)
-        self.taps = max(self.radii) + 1 + PADDING + 1
+        self.taps = max(self.radii) + 1 + PADDING
         table = torch.zeros(len(own), self.taps)
         for row, weights in zip(table, own, strict=True):
             row[: len(weights)] = torch.tensor(weights, dtype=torch.float64)
@@ -173,9 +167,8 @@ class Launches:
         grid = (triton.cdiv(self.height, blocks * rows) * triton.cdiv(self.width, columns), planes, scales)
         along_y_kernel[grid](
             source, target, direct, G.table, self.height, self.width, 0, stride,
-            WEIGHTS=G.weights, RADII=G.radii, SCALES=scales, SKIP=G.skip, TAPS=G.taps, BLOCKS=blocks, ROWS=rows,
-            BX=columns, UNROLL=self.tiling.unroll, FAR=max(G.radii) + blocks * rows > self.height,
-            EXACT=self.width % columns == 0, num_warps=warps,
+            RADII=G.radii, SCALES=scales, SKIP=G.skip, TAPS=G.taps, BLOCKS=blocks, ROWS=rows, BX=columns,
+            FAR=max(G.radii) + blocks * rows > self.height, EXACT=self.width % columns == 0, num_warps=warps,
         )  # fmt: skip
 
     def _along_x(self, source: Tensor, target: Tensor, taps: Taps, stride: int, planes: int) -> None:
@@ -187,9 +180,8 @@ class Launches:
         far = (radius + 3) // 4 > self.width // 4 if self.aligned else radius + 4 * groups + 4 > self.width
         tiles = triton.cdiv(self.height, rows) * triton.cdiv(self.width, 4 * groups)
         along_x_kernel[(tiles, planes, scales - G.skip)](
-            source, target, G.table, self.height, self.width, stride, WEIGHTS=G.weights, RADII=G.radii,
-            SCALES=scales, SKIP=G.skip, TAPS=G.taps, ROWS=rows, BLOCK=groups, UNROLL=self.tiling.unroll, FAR=far,
-            ALIGNED=self.aligned, EXACT=self.width % (4 * groups) == 0, num_warps=warps,
+            source, target, G.table, self.height, self.width, stride, RADII=G.radii, SCALES=scales, SKIP=G.skip,
+            TAPS=G.taps, ROWS=rows, BLOCK=groups, FAR=far, ALIGNED=self.aligned, num_warps=warps,
         )  # fmt: skip
 
     def _gather(
@@ -201,8 +193,8 @@ class Launches:
         grid = (triton.cdiv(self.height, blocks * rows) * triton.cdiv(self.width, columns), self.planes)
         gather_kernel[grid](
             fields, direct, start, out, G.table, coefficients, self.height, self.width, stride,
-            WEIGHTS=G.weights, RADII=G.radii, SCALES=self.scales, SKIP=G.skip, TAPS=G.taps, WEIGHTED=weighted,
-            BLOCKS=blocks, ROWS=rows, BX=columns, UNROLL=self.tiling.unroll,
+            RADII=G.radii, SCALES=self.scales, SKIP=G.skip, TAPS=G.taps, WEIGHTED=weighted,
+            BLOCKS=blocks, ROWS=rows, BX=columns,
             FAR=max(G.radii) + blocks * rows > self.height, EXACT=self.width % columns == 0, num_warps=warps,
         )  # fmt: skip
 

@@ -8,10 +8,9 @@ Both directions read 16 bytes at a time, aligned, and use every value for all ou
 
 Every pixel is the same sum in the same order (from the first tap to the last), so constants stay constant.
 
-Fields of all scales lie as ``(scales, images, rows, columns)``. Gaussians up to the radius ``UNROLL`` are compiled in:
-``WEIGHTS`` and ``RADII`` are tuples over the scales, a tap is one multiplication by a constant and nothing is looked
-up. Wider ones read the ``table``, which has one row :math:`w_0 \dots w_R` per scale, padded by zeros to ``TAPS`` so
-that loops may run over the end. The first ``SKIP`` scales have R = 0 and never pass through the intermediate fields.
+Fields of all scales lie as ``(scales, images, rows, columns)``. ``RADII`` is a tuple over the scales. The ``table`` has
+one row :math:`w_0 \dots w_R` per scale, padded by zeros to ``TAPS`` so that loops may run over the end. The first
+``SKIP`` scales have R = 0 and never pass through the intermediate fields.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
@@ -34,56 +33,32 @@ def mirror(index, size, FAR: tl.constexpr):
 
 @triton.jit
 def rows_from(field, table, first, x, height, width,
-    WEIGHTS: tl.constexpr, RADII: tl.constexpr, SCALE: tl.constexpr, ROWS: tl.constexpr, UNROLL: tl.constexpr,
-    FAR: tl.constexpr, EXACT: tl.constexpr,
+    RADII: tl.constexpr, SCALE: tl.constexpr, ROWS: tl.constexpr, FAR: tl.constexpr, EXACT: tl.constexpr,
 ):
     """The Gaussian along y of eight rows from `first` (blocks, 1) at the columns x (1, columns); four if ROWS is 4."""
     a = tl.zeros_like(first + x).to(tl.float32)
     b, c, d, e, f, g, h = a, a, a, a, a, a, a
     RADIUS: tl.constexpr = RADII[SCALE]
-    OWN: tl.constexpr = WEIGHTS[SCALE]
-    if RADIUS <= UNROLL:
-        for i in tl.static_range(2 * RADIUS + ROWS):
-            row = field + mirror(first + (i - RADIUS), height, FAR) * width + x
-            value = tl.load(row) if EXACT else tl.load(row, mask=x < width, other=0.0)
-            if OWN[i + 7] != 0.0:
-                a = tl.fma(value, OWN[i + 7], a)
-            if OWN[i + 6] != 0.0:
-                b = tl.fma(value, OWN[i + 6], b)
-            if OWN[i + 5] != 0.0:
-                c = tl.fma(value, OWN[i + 5], c)
-            if OWN[i + 4] != 0.0:
-                d = tl.fma(value, OWN[i + 4], d)
-            if ROWS == 8:
-                if OWN[i + 3] != 0.0:
-                    e = tl.fma(value, OWN[i + 3], e)
-                if OWN[i + 2] != 0.0:
-                    f = tl.fma(value, OWN[i + 2], f)
-                if OWN[i + 1] != 0.0:
-                    g = tl.fma(value, OWN[i + 1], g)
-                if OWN[i] != 0.0:
-                    h = tl.fma(value, OWN[i], h)
-    else:
-        for j in range(-RADIUS, RADIUS + ROWS):
-            row = field + mirror(first + j, height, FAR) * width + x
-            value = tl.load(row) if EXACT else tl.load(row, mask=x < width, other=0.0)
-            a = tl.fma(value, tl.load(table + tl.abs(j)), a)
-            b = tl.fma(value, tl.load(table + tl.abs(j - 1)), b)
-            c = tl.fma(value, tl.load(table + tl.abs(j - 2)), c)
-            d = tl.fma(value, tl.load(table + tl.abs(j - 3)), d)
-            if ROWS == 8:
-                e = tl.fma(value, tl.load(table + tl.abs(j - 4)), e)
-                f = tl.fma(value, tl.load(table + tl.abs(j - 5)), f)
-                g = tl.fma(value, tl.load(table + tl.abs(j - 6)), g)
-                h = tl.fma(value, tl.load(table + tl.abs(j - 7)), h)
+    for j in range(-RADIUS, RADIUS + ROWS):
+        row = field + mirror(first + j, height, FAR) * width + x
+        value = tl.load(row) if EXACT else tl.load(row, mask=x < width, other=0.0)
+        a = tl.fma(value, tl.load(table + tl.abs(j)), a)
+        b = tl.fma(value, tl.load(table + tl.abs(j - 1)), b)
+        c = tl.fma(value, tl.load(table + tl.abs(j - 2)), c)
+        d = tl.fma(value, tl.load(table + tl.abs(j - 3)), d)
+        if ROWS == 8:
+            e = tl.fma(value, tl.load(table + tl.abs(j - 4)), e)
+            f = tl.fma(value, tl.load(table + tl.abs(j - 5)), f)
+            g = tl.fma(value, tl.load(table + tl.abs(j - 6)), g)
+            h = tl.fma(value, tl.load(table + tl.abs(j - 7)), h)
     return a, b, c, d, e, f, g, h
 
 
 @triton.jit
 def along_y_kernel(
     source, target, direct, table, height, width, source_stride, target_stride,
-    WEIGHTS: tl.constexpr, RADII: tl.constexpr, SCALES: tl.constexpr, SKIP: tl.constexpr, TAPS: tl.constexpr,
-    BLOCKS: tl.constexpr, ROWS: tl.constexpr, BX: tl.constexpr, UNROLL: tl.constexpr, FAR: tl.constexpr,
+    RADII: tl.constexpr, SCALES: tl.constexpr, SKIP: tl.constexpr, TAPS: tl.constexpr,
+    BLOCKS: tl.constexpr, ROWS: tl.constexpr, BX: tl.constexpr, FAR: tl.constexpr,
     EXACT: tl.constexpr,
 ):
     """Target[l] = G_l source[l] along y (source_stride 0: one source for all scales); direct[l] if R = 0.
@@ -100,7 +75,7 @@ def along_y_kernel(
     for known in tl.static_range(SCALES):
         if scale == known:
             a, b, c, d, e, f, g, h = rows_from(
-                source, table + known * TAPS, first, x, height, width, WEIGHTS, RADII, known, ROWS, UNROLL, FAR, EXACT
+                source, table + known * TAPS, first, x, height, width, RADII, known, ROWS, FAR, EXACT
             )
             out = (direct if known < SKIP else target) + image
             out = out + first * width + x
@@ -125,8 +100,8 @@ def updated(start, target, here, tau, sum, seen):
 @triton.jit
 def gather_kernel(
     fields, direct, start, target, table, coefficients, height, width, field_stride,
-    WEIGHTS: tl.constexpr, RADII: tl.constexpr, SCALES: tl.constexpr, SKIP: tl.constexpr, TAPS: tl.constexpr,
-    WEIGHTED: tl.constexpr, BLOCKS: tl.constexpr, ROWS: tl.constexpr, BX: tl.constexpr, UNROLL: tl.constexpr,
+    RADII: tl.constexpr, SCALES: tl.constexpr, SKIP: tl.constexpr, TAPS: tl.constexpr,
+    WEIGHTED: tl.constexpr, BLOCKS: tl.constexpr, ROWS: tl.constexpr, BX: tl.constexpr,
     FAR: tl.constexpr, EXACT: tl.constexpr,
 ):
     """Target = start - tau sum_l c_l G_l fields[l] along y; c_l = omega_l beta_l^2 if WEIGHTED, else 1.
@@ -144,7 +119,7 @@ def gather_kernel(
         field = (direct if scale < SKIP else fields) + offset
         offset += field_stride
         a_, b_, c_, d_, e_, f_, g_, h_ = rows_from(
-            field, table + scale * TAPS, first, x, height, width, WEIGHTS, RADII, scale, ROWS, UNROLL, FAR, EXACT
+            field, table + scale * TAPS, first, x, height, width, RADII, scale, ROWS, FAR, EXACT
         )
         factor = tl.load(coefficients + 2 + scale) if WEIGHTED else 1.0
         a = tl.fma(a_, factor, a)
