@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -9,12 +10,34 @@ from torch import Tensor
 from whorl.engines.capabilities import REGISTRY, Capabilities
 from whorl.steps import Known, Numbers, Step
 
-__all__ = ["Engine", "Row"]
+__all__ = ["Engine", "Row", "Steps"]
 
 Row = Numbers | Known
 
-One = Callable[[Tensor, Row], Tensor]
-"""A step without its data term: the image after it."""
+
+@dataclass(frozen=True)
+class Steps:
+    r"""Steps that follow one another: one for each of the ``numbers``.
+
+    With ``mixes`` m, as many as steps and the first of them 1, each step is followed by
+    :math:`u^{k+1} \leftarrow m_k u^{k+1} + (1 - m_k) u^{k-1}`. If ``frozen``, the diffusion tensor stays that of the
+    first image.
+    """
+
+    step: Step
+    numbers: Sequence[Row]
+    mixes: Sequence[float] = ()
+    frozen: bool = False
+
+    def one_by_one(self, u: Tensor, one: Callable[[Tensor, Row], Tensor]) -> Tensor:
+        """The last image. ``one`` takes a step without the data term, which is added here, before the mixing."""
+        before, data = u, self.step.fidelity
+        for k, each in enumerate(self.numbers):
+            after = one(u, each)
+            if data is not None:
+                after = after - each.tau * data.gradient(u)
+            before, u = u, torch.lerp(before, after, self.mixes[k]) if self.mixes and self.mixes[k] != 1 else after
+        return u
 
 
 class Engine(ABC):
@@ -32,42 +55,12 @@ class Engine(ABC):
         return self.capabilities.lacks(step.form, u, learning=learning)
 
     @abstractmethod
-    def advance(
-        self,
-        step: Step,
-        u: Tensor,
-        numbers: Sequence[Row],
-        *,
-        mixes: Sequence[float] = (),
-        frozen: bool = False,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        r"""The contiguous image after the steps with these numbers, one after the other, without derivatives.
+    def advance(self, steps: Steps, u: Tensor, out: Tensor | None = None) -> Tensor:
+        """The contiguous image after the steps, without derivatives.
 
-        With ``mixes`` m, as many as steps and the first of them 1, each step is followed by
-        :math:`u^{k+1} \leftarrow m_k u^{k+1} + (1 - m_k) u^{k-1}`. If ``frozen``, the diffusion tensor stays that of
-        the first image. The result goes to ``out`` where there is one, a contiguous tensor like the image.
+        It is written to ``out`` where there is one, a contiguous tensor like the image.
         """
 
     @abstractmethod
-    def chain(
-        self,
-        step: Step,
-        u: Tensor,
-        numbers: Sequence[Row],
-        *,
-        mixes: Sequence[float] = (),
-        frozen: bool = False,
-    ) -> Tensor:
+    def chain(self, steps: Steps, u: Tensor) -> Tensor:
         """The same as :meth:`advance`, differentiable in the image and in all numbers."""
-
-    @staticmethod
-    def one_by_one(one: One, step: Step, u: Tensor, numbers: Sequence[Row], mixes: Sequence[float]) -> Tensor:
-        """Step after step, each with its data term and mixed with the iterate before."""
-        before = u
-        for k, each in enumerate(numbers):
-            after = one(u, each)
-            if step.fidelity is not None:
-                after = after - each.tau * step.fidelity.gradient(u)
-            before, u = u, torch.lerp(before, after, mixes[k]) if mixes and mixes[k] != 1 else after
-        return u

@@ -13,11 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Engine, Row
+from whorl.engines.base import Engine, Row, Steps
+from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
-from whorl.steps import Known, Step
+from whorl.steps import Form, Known, SpaceForm, Step
 
-__all__ = ["CompiledEngine"]
+__all__ = ["CompiledEngine", "ForwardEngine", "plane_form"]
 
 COUNT = 5
 """The first five arguments are tensors: image, tau, contrast, and the weights of the scales in flux and structure."""
@@ -27,30 +28,56 @@ class CompiledEngine(Engine):
     """Base of engines that compile the form of a step and have its derivatives in closed form."""
 
     @abstractmethod
+    def in_plane(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
+        """The images after the steps; ``out`` may be used for them."""
+
+    @abstractmethod
+    def in_space(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
+        """The same for volumes."""
+
+    @abstractmethod
+    def lacks_in_space(self, form: SpaceForm, u: Tensor) -> str:
+        """What is missing for a step on these volumes; empty if nothing is."""
+
+    @abstractmethod
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
         """The transposed derivative of one step at ``u``, applied to ``w``: by the image, and by the numbers."""
 
-    def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Known, moves: Sequence[Known]) -> Tensor:
-        """The derivative of one step at ``u`` along directions: of the image, ``du[i]``, and of its numbers."""
-        raise NotImplementedError(f"the engine {self.name!r} has no forward derivatives")
+    def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
+        if u.dim() != VOLUME:
+            return super().refusal(step, u, learning=learning)
+        form = step.space
+        missing = self.capabilities.cannot_hold(u) or (form if isinstance(form, str) else self.lacks_in_space(form, u))
+        return missing or ("the derivative of a step in space has no compiled form" if learning else "")
 
-    def chain(
-        self,
-        step: Step,
-        u: Tensor,
-        numbers: Sequence[Row],
-        *,
-        mixes: Sequence[float] = (),
-        frozen: bool = False,
-    ) -> Tensor:
-        if frozen:
-            return ReferenceEngine().chain(step, u, numbers, mixes=mixes, frozen=True)
+    def advance(self, steps: Steps, u: Tensor, out: Tensor | None = None) -> Tensor:
+        done = self.in_space(steps, u, out) if u.dim() == VOLUME else self.in_plane(steps, u, out)
+        return done if out is None or done is out else out.copy_(done)
+
+    def chain(self, steps: Steps, u: Tensor) -> Tensor:
+        if steps.frozen:
+            return ReferenceEngine().chain(steps, u)
 
         def one(u: Tensor, numbers: Row) -> Tensor:
-            result: Tensor = Explicit.apply(u, *step.complete(numbers), step, self)  # type: ignore[no-untyped-call]
+            known = steps.step.complete(numbers)
+            result: Tensor = Explicit.apply(u, *known, steps.step, self)  # type: ignore[no-untyped-call]
             return result
 
-        return self.one_by_one(one, step, u, numbers, mixes)
+        return steps.one_by_one(u, one)
+
+
+class ForwardEngine(CompiledEngine):
+    """Base of compiled engines that have derivatives along directions, too."""
+
+    @abstractmethod
+    def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Known, moves: Sequence[Known]) -> Tensor:
+        """The derivative of one step at ``u`` along directions: of the image, ``du[i]``, and of its numbers."""
+
+
+def plane_form(step: Step) -> Form:
+    """The form of a step that an engine has accepted."""
+    assert isinstance(step.form, Form)
+    return step.form
 
 
 class Explicit(torch.autograd.Function):
@@ -60,7 +87,7 @@ class Explicit(torch.autograd.Function):
     def forward(u: Tensor, *rest: Any) -> Tensor:
         """The image after the step."""
         *numbers, step, engine = rest
-        result: Tensor = engine.advance(step, u.detach().contiguous(), [_values(numbers)])
+        result: Tensor = engine.advance(Steps(step, [_values(numbers)]), u.detach().contiguous())
         return result
 
     @staticmethod
@@ -131,13 +158,13 @@ def _recomputed(step: Step, saved: Sequence[Tensor], wanted: Sequence[bool], w: 
             for part, want in zip(saved, wanted, strict=True)
         ]
         u, *numbers = parts
-        after = ReferenceEngine().chain(step, u, [Known(*numbers)])
+        after = ReferenceEngine().chain(Steps(step, [Known(*numbers)]), u)
         asked = [part for part, want in zip(parts, wanted, strict=True) if want]
         found = iter(torch.autograd.grad(after, asked, w, create_graph=True, allow_unused=True))
         return [next(found) if want else None for want in wanted]
 
 
-def _along(values: Any, directions: Any, step: Step, engine: CompiledEngine) -> Tensor:
+def _along(values: Any, directions: Any, step: Step, engine: ForwardEngine) -> Tensor:
     u, *numbers = values
     du, *rest = directions
     moves = [_values([part[i] for part in rest]) for i in range(len(du))]

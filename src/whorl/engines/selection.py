@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from whorl.engines.base import Engine, Row
+from whorl.engines.base import Engine, Row, Steps
 from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Step
@@ -21,7 +21,7 @@ __all__ = ["ENGINES", "advance", "select", "transformed", "watched"]
 ENGINES = ("auto", "reference", "numba", "triton")
 """What ``engine=`` takes. ``reference`` is plain PyTorch; ``auto`` takes the compiled engine of the image's device."""
 
-_HOMES = {"numba": ("numba", "whorl.engines.cpu.engine"), "triton": ("triton", "whorl.engines.cuda.engine")}
+_HOMES = {"numba": ("whorl.engines.cpu.engine", "NumbaEngine"), "triton": ("whorl.engines.cuda.engine", "TritonEngine")}
 _EXTRAS = {"numba": "fast", "triton": "cuda"}
 _DEVICES = {"cpu": "numba", "cuda": "triton"}
 
@@ -40,16 +40,15 @@ def advance(
     frozen: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The image after the steps with these numbers, by the engine of that name; see :meth:`Engine.advance`.
+    """The image after the steps with these numbers, by the engine of that name; see :class:`~whorl.engines.base.Steps`.
 
     Differentiable where PyTorch records derivatives; ``out`` is for where it does not.
     """
+    steps = Steps(step, numbers, mixes, frozen)
     if watched(step, u, numbers):
-        learning = torch.is_grad_enabled()
-        done = select(step, u, engine, learning=learning).chain(step, u, numbers, mixes=mixes, frozen=frozen)
+        done = select(step, u, engine, learning=torch.is_grad_enabled()).chain(steps, u)
         return done if out is None else out.copy_(done)
-    chosen = select(step, u, engine)
-    return chosen.advance(step, u.detach().contiguous(), numbers, mixes=mixes, frozen=frozen, out=out)
+    return select(step, u, engine).advance(steps, u.detach().contiguous(), out)
 
 
 def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
@@ -120,17 +119,17 @@ def _transforms() -> list[Any]:
 @cache
 def _missing(name: str) -> str:
     """Why an engine cannot be loaded at all."""
-    package, _ = _HOMES.get(name, ("", ""))
-    if not package:
+    if name not in _HOMES:
         return "no engine for this device"
-    if find_spec(package) is None:
-        return f"the engine {name!r} needs the package {package}: pip install 'whorl[{_EXTRAS[name]}]'"
+    if find_spec(name) is None:
+        return f"the engine {name!r} needs the package {name}: pip install 'whorl[{_EXTRAS[name]}]'"
     return ""
 
 
 @cache
 def _engine(name: str) -> Engine:
-    engine: Engine = import_module(_HOMES[name][1]).engine()
+    module, kind = _HOMES[name]
+    engine: Engine = getattr(import_module(module), kind)()
     return engine
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Engine, Row
-from whorl.engines.capabilities import VOLUME
+from whorl.engines.base import Row, Steps
 from whorl.engines.cpu.coherent import coherent
 from whorl.engines.cpu.derivative import derivative
 from whorl.engines.cpu.fields import Array, Values, constants, directions, fields_of, gradients, kind
@@ -23,10 +22,10 @@ from whorl.engines.cpu.tangents import tangents
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.volumes import advance_volume, lacks
 from whorl.engines.cpu.workspace import fresh, room
-from whorl.engines.differentiable import CompiledEngine
+from whorl.engines.differentiable import ForwardEngine, plane_form
 from whorl.steps import Form, Known, SpaceForm, Step
 
-__all__ = ["NumbaEngine", "engine"]
+__all__ = ["NumbaEngine"]
 
 CACHE = 2**20
 """Bytes of row buffers a pipeline may use: a usual second-level cache."""
@@ -44,75 +43,54 @@ WORKSPACE = 2**26
 """Bytes of smoothed fields a strip may use."""
 
 
-def engine() -> Engine:
-    """The engine."""
-    return NumbaEngine()
-
-
-class NumbaEngine(CompiledEngine):
+class NumbaEngine(ForwardEngine):
     """Kernels compiled by Numba at first use and kept on disk; on all threads that torch uses."""
 
     name = "numba"
 
     def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
-        if u.dim() == VOLUME:
-            missing = self.capabilities.cannot_hold(u) or lacks(step.space)
-            missing = missing or ("the derivative of a step in space has no compiled form" if learning else "")
-        else:
-            missing = super().refusal(step, u, learning=learning)
+        missing = super().refusal(step, u, learning=learning)
         return missing or ("" if _has_fma() else "this processor has no fused multiply-add")
 
-    def advance(
-        self,
-        step: Step,
-        u: Tensor,
-        numbers: Sequence[Row],
-        *,
-        mixes: Sequence[float] = (),
-        frozen: bool = False,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        if u.dim() == VOLUME:
-            return self._in_space(step, u, numbers, mixes, frozen, out)
-        form, start, C = _form(step), u, u.shape[1]
-        data = step.fidelity is not None
+    def lacks_in_space(self, form: SpaceForm, u: Tensor) -> str:
+        return lacks(form)
+
+    def in_plane(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
+        step, start, C, frozen = steps.step, u, u.shape[1], steps.frozen
+        form, data = plane_form(step), step.fidelity is not None
         if frozen:
-            # The first image travels along as further channels, which steer and do not flow.
+            # Further channels hold the first image. The tensor comes from them, and the steps leave them as they are.
             form, u = replace(form, frozen=True), u if data else torch.cat([u, u], 1)
-        values = _values(step, numbers)
+        values = _values(step, steps.numbers)
         if form.pointwise and not data and len({each[1:] for each in values}) <= 1:
-            return _piped(form, u, values, list(mixes), out)
+            return _piped(form, u, values, list(steps.mixes), out)
 
         def one(u: Tensor, each: Row) -> Tensor:
-            into = out if len(numbers) == 1 and not frozen else None
+            into = out if len(values) == 1 and not frozen else None
             given = Values.of(step.complete(each))
             if frozen and data:  # a data term knows the channels of the image alone
                 return _smoothed(form, torch.cat([u, start], 1), given, None)[:, :C]
             return _piped(form, u, [given], [], into) if form.pointwise else _smoothed(form, u, given, into)
 
-        done = self.one_by_one(one, step, u, numbers, mixes)
-        done = done[:, :C].contiguous() if frozen else done
-        return done if out is None or done is out else out.copy_(done)
+        done = steps.one_by_one(u, one)
+        return done[:, :C].contiguous() if frozen else done
 
-    def _in_space(
-        self, step: Step, u: Tensor, numbers: Sequence[Row], mixes: Sequence[float], frozen: bool, out: Tensor | None
-    ) -> Tensor:
-        form, steer = step.space, u if frozen else None
+    def in_space(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
+        form, steer = steps.step.space, u if steps.frozen else None
         assert isinstance(form, SpaceForm)
-        pairs = [Values.of(step.complete(each))[:2] for each in numbers]
-        if step.fidelity is None:
-            return advance_volume(form, u, pairs, mixes, steer=steer, out=out)
-        known = dict(zip(map(id, numbers), pairs, strict=True))
+        pairs = [Values.of(steps.step.complete(each))[:2] for each in steps.numbers]
+        if steps.step.fidelity is None:
+            return advance_volume(form, u, pairs, steps.mixes, steer=steer, out=out)
+        known = dict(zip(map(id, steps.numbers), pairs, strict=True))
 
         def one(u: Tensor, each: Row) -> Tensor:
             return advance_volume(form, u, [known[id(each)]], steer=steer)
 
-        done = self.one_by_one(one, step, u, numbers, mixes)
-        return done if out is None else out.copy_(done)
+        return steps.one_by_one(u, one)
 
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
         n, C, H, W = u.shape
-        form, given = _form(step), Values.of(numbers)
+        form, given = plane_form(step), Values.of(numbers)
         where = fields_of(form, C, _real(u))
         values = constants(form, where, given)
         kernel = derivative(*kind(form))
@@ -137,7 +115,7 @@ class NumbaEngine(CompiledEngine):
 
     def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Known, moves: Sequence[Known]) -> Tensor:
         n, C, H, W = u.shape
-        form, given = _form(step), Values.of(numbers)
+        form, given = plane_form(step), Values.of(numbers)
         where = fields_of(form, C, _real(u))
         values = constants(form, where, given)
         moved = [directions(form, where, given, Values.of(move)) for move in moves]
@@ -173,11 +151,6 @@ def _values(step: Step, numbers: Sequence[Row]) -> list[Values]:
             own = own or Values.of(step.complete(each))
             found.append(own._replace(tau=float(each.tau)))
     return found
-
-
-def _form(step: Step) -> Form:
-    assert isinstance(step.form, Form)
-    return step.form
 
 
 def _piped(form: Form, u: Tensor, numbers: list[Values], mixes: list[float], into: Tensor | None) -> Tensor:

@@ -33,10 +33,8 @@ LAWS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROP
 EDGES = {"plates": PLATES, "lines": LINES}
 
 
-def lacks(form: SpaceForm | str) -> str:
+def lacks(form: SpaceForm) -> str:
     """What is missing for a step; empty if nothing is."""
-    if isinstance(form, str):
-        return form
     if len(form.taps) == 6 and len(form.taps[5]) > MARGIN:
         return f"a structure smoothed over more than {MARGIN - 1} voxels has no compiled form in space"
     return ""

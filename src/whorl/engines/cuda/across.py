@@ -13,7 +13,7 @@ from .smoothing import mirror
 def group(rows, first, t, width,
     ROWS: tl.constexpr, BLOCK: tl.constexpr, FAR: tl.constexpr, ALIGNED: tl.constexpr,
 ):
-    """Pixels 4g .. 4g+3 of every row, g = first + t + 0 .. BLOCK-1, mirrored at the ends: four tensors (ROWS, BLOCK)."""
+    """Pixels 4g .. 4g+3 of every row, g = first + t + 0 .. BLOCK-1, mirrored at the ends: 4 tensors (ROWS, BLOCK)."""
     if ALIGNED:
         groups = width // 4
         x = 4 * first + tl.arange(0, 4 * BLOCK)

@@ -8,16 +8,16 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Engine, Row
+from whorl.engines.base import Row, Steps
 from whorl.engines.capabilities import VOLUME
-from whorl.engines.differentiable import CompiledEngine
+from whorl.engines.differentiable import CompiledEngine, plane_form
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, Known, Numbers, SpaceForm, Step
 
 from .launches import Launches
 from .volumes import VolumeLaunches, lacks
 
-__all__ = ["TritonEngine", "engine"]
+__all__ = ["TritonEngine"]
 
 LARGEST = 2**28
 """Pixels of all scales in one launch; more images take turns. Offsets inside an image are 32 bits wide."""
@@ -30,11 +30,6 @@ TRUSTED = 1e-3
 """The relative error of a step's change above which kernels are wrong; rounding stays below 2e-5."""
 
 _log = logging.getLogger("whorl.engines")
-
-
-def engine() -> Engine:
-    """The engine."""
-    return TritonEngine()
 
 
 class TritonEngine(CompiledEngine):
@@ -50,22 +45,25 @@ class TritonEngine(CompiledEngine):
         self._found: dict[tuple[object, ...], str] = {}
 
     def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
-        if u.dim() == VOLUME:
-            missing = self.capabilities.cannot_hold(u) or lacks(step.space, u)
-            return missing or ("the derivative of a step in space has no compiled form" if learning else "")
         lacking = super().refusal(step, u, learning=learning)
-        if not lacking and u.is_cuda:
+        if lacking or u.dim() == VOLUME:
+            return lacking
+        scales, size = len(plane_form(step).flux.taps), u[0].numel()
+        if u.is_cuda:
             lacking = self.checked(step, u, learning=learning)
-        if not lacking and u[0].numel() * len(_form(step).flux.taps) > LARGEST:
-            return f"an image of {u[0].numel()} values at {len(_form(step).flux.taps)} scales is too large for a launch"
+        if not lacking and size * scales > LARGEST:
+            return f"an image of {size} values at {scales} scales is too large for a launch"
         return lacking
+
+    def lacks_in_space(self, form: SpaceForm, u: Tensor) -> str:
+        return lacks(form, u)
 
     def checked(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
         """Why the kernels are not to be trusted on this device: compared with the reference, once for each form.
 
         The image compared has the size of ``u``, or one that is cut alike, so that the kernels are those of ``u``.
         """
-        key = _form(step), u.shape[1], u.shape[2:], u.device, learning
+        key = plane_form(step), u.shape[1], u.shape[2:], u.device, learning
         if key not in self._found:
             if u.is_cuda and torch.cuda.is_current_stream_capturing():
                 return "its kernels have not been checked before a CUDA graph was recorded"
@@ -83,7 +81,8 @@ class TritonEngine(CompiledEngine):
             with torch.enable_grad():
                 x = probe.clone().requires_grad_(learning)
                 numbers = Known(*(part.detach() for part in step.complete(Numbers(0.05))))
-                after = engine.chain(bare, x, [numbers]) if learning else engine.advance(bare, x, [numbers])
+                steps = Steps(bare, [numbers])
+                after = engine.chain(steps, x) if learning else engine.advance(steps, x)
                 parts = [(after - x).detach()]
                 if learning:
                     parts.append(torch.autograd.grad((after * noise).sum(), x)[0] - noise)
@@ -92,25 +91,14 @@ class TritonEngine(CompiledEngine):
         if max(gaps) <= TRUSTED:
             return ""
         reason = f"its kernels differ from the reference by {max(gaps):.1e} on this device"
-        _log.error("%s (%s). Please report this.", reason, _form(step))
+        _log.error("%s (%s). Please report this.", reason, plane_form(step))
         return reason
 
-    def advance(
-        self,
-        step: Step,
-        u: Tensor,
-        numbers: Sequence[Row],
-        *,
-        mixes: Sequence[float] = (),
-        frozen: bool = False,
-        out: Tensor | None = None,
-    ) -> Tensor:
-        if u.dim() == VOLUME:
-            return self._in_space(step, u, numbers, mixes, frozen, out)
-        form = _form(step)
+    def in_plane(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
+        step, form = steps.step, plane_form(steps.step)
         tensors: list[Tensor | None] = [None] * len(_turns(form, u))
-        if frozen:
-            first = _coefficients(step, numbers[0])
+        if steps.frozen:
+            first = _coefficients(step, steps.numbers[0])
             tensors = [_launches(form, part).tensor(part, first) for part in _turns(form, u)]
 
         def one(u: Tensor, each: Row) -> Tensor:
@@ -119,38 +107,30 @@ class TritonEngine(CompiledEngine):
                 _launches(form, source).step(source, target, coefficients, tensors[k])
             return after
 
-        done = self.one_by_one(one, step, u, numbers, mixes)
-        return done if out is None else out.copy_(done)
+        return steps.one_by_one(u, one)
 
-    def _in_space(
-        self, step: Step, u: Tensor, numbers: Sequence[Row], mixes: Sequence[float], frozen: bool, out: Tensor | None
-    ) -> Tensor:
-        assert isinstance(step.space, SpaceForm)
-        launches = VolumeLaunches(step.space, u.device)
-        if frozen and not launches.taps:
-            return ReferenceEngine().advance(step, u, numbers, mixes=mixes, frozen=True, out=out)
-        steer = launches.smoothed(u.flatten(0, 1)) if frozen else None
+    def in_space(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
+        form = steps.step.space
+        assert isinstance(form, SpaceForm)
+        launches = VolumeLaunches(form, u.device)
+        if steps.frozen and not launches.taps:
+            return ReferenceEngine().advance(steps, u)
+        steer = launches.smoothed(u.flatten(0, 1)) if steps.frozen else None
 
         def one(u: Tensor, each: Row) -> Tensor:
-            after, (tau, contrast, _, _) = torch.empty_like(u), step.complete(each)
+            after, (tau, contrast, _, _) = torch.empty_like(u), steps.step.complete(each)
             coefficients = launches.coefficients(tau, contrast).to(u.device)
             launches.step(u.flatten(0, 1), after.flatten(0, 1), coefficients, steer)
             return after
 
-        done = self.one_by_one(one, step, u, numbers, mixes)
-        return done if out is None else out.copy_(done)
+        return steps.one_by_one(u, one)
 
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
-        form, coefficients, out = _form(step), _coefficients(step, numbers), torch.empty_like(u)
+        form, coefficients, out = plane_form(step), _coefficients(step, numbers), torch.empty_like(u)
         sums = []
         for source, cotangent, target in zip(_turns(form, u), _turns(form, w), _turns(form, out), strict=True):
             sums.append(_launches(form, source).step_adjoint(source, cotangent, target, coefficients))
         return out, _derivatives(form, numbers, torch.stack(sums).sum(0, dtype=torch.float64))
-
-
-def _form(step: Step) -> Form:
-    assert isinstance(step.form, Form)
-    return step.form
 
 
 def _turns(form: Form, u: Tensor) -> Sequence[Tensor]:
@@ -172,7 +152,7 @@ def _unit(form: Form) -> float:
 
 def _coefficients(step: Step, numbers: Row) -> Tensor:
     """The numbers of a step as kernels take them: ``(tau X, X / contrast², outer weights, inner weights)``."""
-    form, (tau, contrast, beta, seen) = _form(step), step.complete(numbers)
+    form, (tau, contrast, beta, seen) = plane_form(step), step.complete(numbers)
     X = _unit(form)
     tau = tau / contrast if form.diffusivity == "tv" else tau
     rows = (

@@ -19,10 +19,8 @@ The fastest of those tried on an H200 (`python -m benchmarks.gpu.volumes`).
 """
 
 
-def lacks(form: SpaceForm | str, u: Tensor) -> str:
+def lacks(form: SpaceForm, u: Tensor) -> str:
     """What is missing for a step on these volumes; empty if nothing is."""
-    if isinstance(form, str):
-        return form
     if form.law not in LAWS or (form.keep and not form.rank_one):
         return f"the law {form.law!r} has no compiled form in space on CUDA devices"
     if (form.couple_channels and u.shape[1] > 1) or any(len(weights) > 1 for weights in form.taps[3:]):
