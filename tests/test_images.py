@@ -262,3 +262,25 @@ def test_only_documented_errors_and_never_a_nan(
         assert result.shape == image.shape
         assert result.dtype == image.dtype
         assert np.isfinite(result).all()
+
+
+@pytest.mark.parametrize("colour", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_pages_of_a_stack_are_filtered_each_for_itself_with_one_contrast(colour, axis):
+    rng = np.random.default_rng(0)
+    pages = [rng.normal(100, noise, (24, 30, 3) if colour else (24, 30)) for noise in (3.0, 9.0, 6.0)]
+    stack = np.stack(pages, axis)
+    # The channels of a page are last; in the stack the pages may come after them.
+    channels = (stack.ndim - 2 if axis == -1 else -1) if colour else None
+    each = dict(channel_axis=-1 if colour else None, contrast=8.0, time=1.0)
+    found = whorl.diffuse(stack, "gerig", page_axis=axis, channel_axis=channels, contrast=8.0, time=1.0)
+    for number, page in enumerate(pages):
+        np.testing.assert_array_equal(np.take(found, number, axis), whorl.diffuse(page, "gerig", **each))
+    automatic = whorl.diffuse(stack, "gerig", page_axis=axis, channel_axis=channels)
+    together = torch.cat([whorl.images.to_tensor(page, -1 if colour else None) for page in pages])
+    chosen = whorl.automatic.automatic_settings("gerig", [together])
+    each |= dict(contrast=chosen.contrast, time=chosen.time)
+    for number, page in enumerate(pages):
+        np.testing.assert_array_equal(np.take(automatic, number, axis), whorl.diffuse(page, "gerig", **each))
+    with pytest.raises(ShapeError, match="both|leave channel_axis or page_axis out"):
+        whorl.diffuse(stack, "gerig", page_axis=axis, channel_axis=axis)

@@ -1,19 +1,17 @@
 """One function for people: an array in, the same kind of array out."""
 
-import copy
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
-from torch import Tensor
+from torch import nn
 
 from whorl import models
 from whorl.automatic import DEFAULT_TIME, automatic_settings, samples_of
 from whorl.diffusivities import Diffusivity
 from whorl.errors import ShapeError
 from whorl.foundations import validation
-from whorl.foundations.samples import rounded, working_dtype
+from whorl.foundations.arrays import from_tensor, placed, to_tensor
 from whorl.foundations.types import SpacingLike
 from whorl.schemes import Progress
 
@@ -21,13 +19,16 @@ __all__ = ["diffuse", "from_tensor", "to_tensor"]
 
 Array = TypeVar("Array", bound=Any)
 
+HOW = {"scheme": "explicit", "engine": "auto"}
+"""How the time is reached unless told otherwise."""
+
 FEW = 4
 """A first or last axis of so many entries or fewer may hold channels."""
 
 
 def diffuse(
     image: Array,
-    model: str | models.Model = "weickert-brox",
+    model: str | models.Model | nn.Module = "weickert-brox",
     *,
     contrast: float | Sequence[float] | str | None = None,
     time: float | None = None,
@@ -35,13 +36,14 @@ def diffuse(
     alpha: float | None = None,
     gamma: float | None = None,
     channel_axis: int | None = None,
+    page_axis: int | None = None,
     diffusivity: str | Diffusivity | None = None,
     spacing: SpacingLike | None = None,
     tau: float | None = None,
     insist: bool = False,
-    scheme: str = "explicit",
+    scheme: str = HOW["scheme"],
     cycles: int | None = None,
-    engine: str = "auto",
+    engine: str = HOW["engine"],
     device: str | torch.device | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -51,12 +53,14 @@ def diffuse(
     Parameters
     ----------
     image : numpy.ndarray or torch.Tensor
-        Every axis but ``channel_axis`` is space: two axes ``(y, x)`` are an image, three ``(z, y, x)`` a volume.
+        Every axis but ``channel_axis`` and ``page_axis`` is space: two axes ``(y, x)`` are an image, three
+        ``(z, y, x)`` a volume.
         Integers are filtered in float and rounded half to even within the range of their type; type, shape and dtype of
         the result are those of the image. Three axes of which the first or the last has at most four entries look like
         colour: name the ``channel_axis``, or give a ``spacing`` of three numbers for a volume.
-    model : str or Model
-        A name of ``whorl.models.names()``, or a model made by ``whorl.models.build``, which is left as it is.
+    model : str, Model or trained network
+        A name of ``whorl.models.names()``, or a model made by ``whorl.models.build``, which is left as it is. With a
+        network of ``whorl.load`` this is :func:`whorl.denoise`.
     contrast : float, optional
         The contrast :math:`\lambda` in the image's own units: stronger edges are kept, weaker ones smoothed. Left out,
         or ``"auto"``, it follows from the noise; see :mod:`whorl.automatic`.
@@ -67,6 +71,8 @@ def diffuse(
         Standard deviation of the noise in the image's own units, where it is known; measured otherwise.
     channel_axis : int, optional
         The axis of the channels; None for a grey image or volume.
+    page_axis : int, optional
+        The axis of the pages of a stack or film: each page is filtered for itself, all with one contrast and time.
     alpha, gamma, diffusivity, spacing, **options
         See ``whorl.models.build``; not for a model that is built already.
     tau, insist
@@ -82,6 +88,7 @@ def diffuse(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import whorl
     >>> noisy = np.random.default_rng(0).integers(0, 256, (32, 32, 3), dtype=np.uint8)
     >>> whorl.diffuse(noisy, "weickert-brox", contrast=12.0, time=2.0, channel_axis=-1).dtype
@@ -93,7 +100,14 @@ def diffuse(
     contrast = None if isinstance(contrast, str) and contrast == "auto" else contrast
     settings = {"contrast": contrast, "alpha": alpha, "gamma": gamma, "diffusivity": diffusivity, "spacing": spacing}
     given = {name: value for name, value in settings.items() if value is not None} | options
-    u = to_tensor(image, channel_axis)
+    if isinstance(model, str):
+        _check_name(model)
+    elif not isinstance(model, models.Model):
+        others = {"page_axis": page_axis, "time": time, "tau": tau, "cycles": cycles, "progress": progress}
+        given |= {name: value for name, value in others.items() if value is not None}
+        given |= {name: value for name, value in (("scheme", scheme), ("engine", engine)) if value != HOW[name]}
+        return _network(model, image, noise, channel_axis, device, given)
+    u = to_tensor(image, channel_axis, page_axis=page_axis)
     if isinstance(model, models.Model):
         if given:
             raise ValueError(f"diffuse: the model is built already. Give {', '.join(given)} to models.build.")
@@ -103,10 +117,17 @@ def diffuse(
         if not sized:
             # What is known of the image is told the model: defaults in space may differ from those in the plane.
             given["spacing"] = validation.spacing(1.0 if spacing is None else spacing, "diffuse").along(u.dim() - 2)
-    if channel_axis is None and u.dim() == 5 and not sized and min(image.shape[0], image.shape[-1]) <= FEW:
+    if (
+        channel_axis is None
+        and page_axis is None
+        and u.dim() == 5
+        and not sized
+        and min(image.shape[0], image.shape[-1]) <= FEW
+    ):
         raise ShapeError(
             f"diffuse: shape {tuple(image.shape)} may be colour or a thin volume. For colour name the channel_axis, "
-            "usually -1; for a volume give the size of its voxels, spacing=(h_z, h_y, h_x)."
+            "usually -1; for a stack of pictures the page_axis; for a volume give the size of its voxels, "
+            "spacing=(h_z, h_y, h_x)."
         )
     if noise is not None and (contrast is not None or isinstance(model, models.Model)):
         raise ValueError(f"diffuse: noise = {noise} has no effect beside a contrast. Leave one of them out.")
@@ -118,69 +139,35 @@ def diffuse(
     time = DEFAULT_TIME if time is None else time
     target = u.device if device is None else torch.device(device)
     with torch.no_grad():
-        result = _on(model, target)(
+        result = placed(model, target)(
             u.to(target), time, tau=tau, insist=insist, progress=progress, scheme=scheme, cycles=cycles, engine=engine
         )
-    return from_tensor(result, image, channel_axis)
+    return from_tensor(result, image, channel_axis, page_axis)
 
 
-def _on(model: models.Model, target: torch.device) -> models.Model:
-    """The model on that device; a copy where it lies elsewhere, since the caller's model stays where it is."""
-    tensors = (*model.parameters(), *model.buffers())
-    return model if all(t.device == target for t in tensors) else copy.deepcopy(model).to(target)
+def _check_name(name: str) -> None:
+    """Whoever names a network where a model is expected is told what to call."""
+    if name in models.names():
+        return
+    from whorl.networks import available, photo_networks
+
+    if name in (*photo_networks(), *available()):
+        raise ValueError(f"{name} is a trained network. Call whorl.denoise(image, network={name!r}).")
 
 
-def to_tensor(image: Any, channel_axis: int | None = None) -> Tensor:
-    """The image as a float tensor ``(1, c, y, x)``, a volume as ``(1, c, z, y, x)``.
+def _network(
+    network: object, image: Array, noise: float | None, channel_axis: int | None, device: Any, given: dict[str, Any]
+) -> Array:
+    """What :func:`diffuse` does with a trained network in place of a model."""
+    from whorl.networks.trained import TrainedNetwork
 
-    float64 stays, int32 and wider become float64, the rest float32. Where nothing has to be converted, the tensor looks
-    at the memory of the image.
-
-    >>> to_tensor(np.zeros((4, 5), np.uint16)).dtype
-    torch.float32
-    """
-    if not isinstance(image, np.ndarray | Tensor):
-        raise ShapeError(
-            f"diffuse: expected a NumPy array or a torch tensor, got {type(image).__name__}. "
-            "Convert with numpy.asarray."
+    if not isinstance(network, TrainedNetwork):
+        known = ", ".join(models.names())
+        raise ValueError(
+            f"diffuse: expected the name of a model, a model or a trained network, got {type(network).__name__}. "
+            f"Names are {known}."
         )
-    axes = image.ndim - (channel_axis is not None)
-    if axes not in validation.DIMENSIONS or 0 in image.shape:
-        remedy = "" if channel_axis is None else " beside the channels. For a grey image leave channel_axis out"
-        raise ShapeError(f"diffuse: expected 2 or 3 non-empty axes of space, got shape {tuple(image.shape)}{remedy}.")
-    if channel_axis is not None and not -image.ndim <= channel_axis < image.ndim:
-        raise ShapeError(f"diffuse: channel_axis must lie in {-image.ndim}..{image.ndim - 1}, got {channel_axis}.")
-    tensor, dtype = _source(image)
-    tensor = tensor[None] if channel_axis is None else tensor.movedim(channel_axis, 0)
-    if tensor.device.type != "cpu" or (tensor.dtype == dtype and tensor.is_contiguous()):
-        return tensor.to(dtype, memory_format=torch.contiguous_format)[None]
-    # One pass converts and lays the channels out one after the other; NumPy gives large arrays huge pages.
-    planes = np.empty(tuple(tensor.shape), np.float64 if dtype == torch.float64 else np.float32)
-    return torch.from_numpy(planes).copy_(tensor)[None]
-
-
-def from_tensor(result: Tensor, like: Array, channel_axis: int | None = None) -> Array:
-    """The result in the type, dtype and place of the image it came from."""
-    plain = result[0, 0] if channel_axis is None else result[0].movedim(0, channel_axis)
-    if isinstance(like, Tensor):
-        plain = plain.to(like.device)
-        if like.dtype.is_floating_point:
-            return plain.to(like.dtype)  # type: ignore[return-value]
-        kind = torch.empty(0, dtype=like.dtype).numpy().dtype
-        return torch.from_numpy(rounded(plain.cpu().numpy(), kind)).to(like.device)  # type: ignore[return-value]
-    return rounded(plain.cpu().numpy(), like.dtype)  # type: ignore[return-value]
-
-
-def _source(image: Any) -> tuple[Tensor, torch.dtype]:
-    """The image as a tensor, in its own memory where possible, and the dtype to filter it in."""
-    if isinstance(image, Tensor):
-        if image.is_complex() or image.dtype == torch.bool:
-            raise ShapeError(f"diffuse: cannot filter {image.dtype}. Convert to a real number type first.")
-        wide = image.dtype in (torch.float64, torch.int32, torch.int64, torch.uint32, torch.uint64)
-        return image.detach(), torch.float64 if wide else torch.float32
-    dtype = working_dtype(image.dtype, "diffuse")
-    # What torch cannot look at in place, or would warn of, is converted by NumPy.
-    plain = image.dtype in (np.float32, np.float64, np.uint8) and image.dtype.isnative
-    usable = plain and image.flags.writeable and image.flags.aligned and min(image.strides) >= 0
-    array = image if usable else np.array(image, dtype=dtype, order="C")
-    return torch.from_numpy(array), torch.float64 if dtype == np.float64 else torch.float32
+    if given:
+        raise ValueError(f"diffuse: a trained network has its own steps. Leave {', '.join(given)} out.")
+    result: Array = network.denoise(image, noise, channel_axis=channel_axis, device=device)
+    return result

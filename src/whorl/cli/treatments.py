@@ -173,7 +173,7 @@ class Denoising(Treatment):
             return (), record | {"copied": True}
         if self.card is not None:
             network = self.card.build().to(self.device)
-            return network_stages(network, float(self.card.data["noise"]) / measured), record
+            return network_stages(network, network.factor(measured)), record
         blocks = [torch.from_numpy(block).flatten() for block in sample_blocks([page])]
         limits = value_range(torch.cat(blocks), page.layout.dtype == "uint8")
         remover = Denoiser(self._network(name), measured, *limits)

@@ -118,7 +118,18 @@ def model_chain(model: Model, time: float | None = None, *, steps: int | None = 
 def network_chain(network: "DiffusionNetwork", name: str = "network") -> Chain:
     """The steps of a trained network."""
     about = {"network": name, **network.spec.as_dict(), **network.values()}
+    if network.noise_range is not None:
+        about["noise"] = noise_text(network.noise_range)
     return chain_of(network.description, network.numbers(), about)
+
+
+def noise_text(levels: tuple[float, float]) -> str:
+    """The levels of noise a network was trained for, as files of ONNX carry them under ``noise``.
+
+    >>> noise_text((5.0, 55.0)), noise_text((60.0, 60.0))
+    ('5 to 55', '60')
+    """
+    return " to ".join(f"{level:g}" for level in dict.fromkeys(levels))
 
 
 @torch.no_grad()

@@ -16,6 +16,7 @@ from torch import Tensor
 from whorl import __version__
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import StableGatedBlock
+from whorl.export.chain import noise_text
 from whorl.export.graph import OPSET, Graph
 from whorl.foundations.strict_json import strict_json
 from whorl.networks.photo import REFERENCE_LEVEL, PhotoNetwork
@@ -53,11 +54,10 @@ def photo_onnx(card: PhotoCard) -> Any:
         producer_name="whorl",
         producer_version=__version__,
     )
-    low, high = spec.noise
     about = {
         "whorl": __version__,
         "network": card.name,
-        "noise": f"{low:g} to {high:g}",
+        "noise": noise_text(spec.noise),
         "card": strict_json(card.as_dict()),
     }
     helper.set_model_props(model, about)

@@ -136,8 +136,11 @@ def uncoupled_twin(model: Model) -> Model:
     )
 
 
-def _check_contrast(contrast: Contrast, name: str) -> None:
+def _check_contrast(contrast: Any, name: str) -> None:
     """One number; of multiscale models one per scale; or rows, one for each channel, of so many."""
+    if isinstance(contrast, str):
+        remedy = "whorl.diffuse measures it on the picture." if contrast == "auto" else "Give a number."
+        raise ValueError(f"{name}: a model is built with a number for its contrast, got {contrast!r}. {remedy}")
     listed = validation.listed(contrast)
     rows = [listed] if all(validation.single(entry) for entry in listed) else [validation.listed(r) for r in listed]
     for number in (number for each in rows for number in each):

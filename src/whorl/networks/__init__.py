@@ -9,6 +9,7 @@ from whorl.networks.photo import PhotoNetwork, PhotoSpec
 from whorl.networks.photo_cards import PhotoCard, load_photo_card, photo_networks
 from whorl.networks.scheduled import ScheduledNetwork
 from whorl.networks.spec import NAMED, NetworkSpec, named
+from whorl.networks.trained import TrainedNetwork
 
 __all__ = [
     "NAMED",
@@ -21,6 +22,7 @@ __all__ = [
     "PhotoNetwork",
     "PhotoSpec",
     "ScheduledNetwork",
+    "TrainedNetwork",
     "available",
     "build_network",
     "load",

@@ -1,17 +1,19 @@
 """What all trained networks share: a structure, named numbers, and a chain of steps."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from whorl import engines
 from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
 from whorl.diffusivities import by_name
+from whorl.foundations import validation
 from whorl.foundations.types import Image
 from whorl.networks.spec import NetworkSpec
+from whorl.networks.trained import TrainedNetwork
 from whorl.operators import CellGradient, ScaleSampling, ScaleStack, sample_scales
 from whorl.steps import Known, Step
 
@@ -20,13 +22,17 @@ __all__ = ["DiffusionNetwork", "Values", "activation", "scale_stack"]
 Values = dict[str, list[float]]
 
 
-class DiffusionNetwork(nn.Module, ABC):
-    """A chain of explicit diffusion steps on ``(n, c, y, x)``, by the engine named in ``engine``."""
+class DiffusionNetwork(TrainedNetwork):
+    """A chain of explicit diffusion steps on ``(n, c, y, x)``, by the engine named in ``engine``.
+
+    ``trained_noise`` is the standard deviation of the noise in the pictures it was trained on, if that is known.
+    """
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__()
         self.spec = spec
         self.engine = "auto"
+        self.trained_noise: float | None = None
 
     @property
     @abstractmethod
@@ -37,9 +43,34 @@ class DiffusionNetwork(nn.Module, ABC):
     def numbers(self) -> list[Known]:
         """The numbers of every step, none left open."""
 
-    def forward(self, u: Image) -> Image:
-        """The image after all steps."""
-        return engines.advance(self.description, u, self.numbers(), self.engine)
+    def forward(self, u: Image, noise: float | None = None) -> Image:
+        r"""The image after all steps, :math:`N(u)`; with a level of noise :math:`N(cu)/c`.
+
+        The factor :math:`c` scales noise of that standard deviation to the noise that the network was trained for.
+        """
+        if noise is None:
+            return engines.advance(self.description, u, self.numbers(), self.engine)
+        factor = self.factor(noise)
+        return (1 / factor) * engines.advance(self.description, factor * u, self.numbers(), self.engine)
+
+    def factor(self, noise: float) -> float:
+        """What a picture with noise of this standard deviation is multiplied with."""
+        if self.trained_noise is None:
+            raise ValueError(
+                f"{type(self).__name__}: the noise it was trained for is not known. Set its trained_noise, or leave "
+                "noise out."
+            )
+        return self.trained_noise / validation.number(noise, "noise", type(self).__name__, 0.0, open_low=True)
+
+    @property
+    def noise_range(self) -> tuple[float, float] | None:
+        """One level, twice."""
+        return None if self.trained_noise is None else (self.trained_noise, self.trained_noise)
+
+    def remove(self, u: Image, noise: float, *, eight_bits: bool = False) -> Image:
+        """The picture scaled to the noise trained for; where black and white are does not matter to diffusion."""
+        result: Image = self(u, noise)
+        return result
 
     def step(self, u: Image, k: int) -> Image:
         """The image after step ``k`` alone, counted from 0."""

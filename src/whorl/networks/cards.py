@@ -64,7 +64,10 @@ class ModelCard:
 
     def build(self, seed: int | None = None) -> DiffusionNetwork:
         """The trained network, ready to use."""
-        return build_network(self.network).set_values(self.run(seed).values).eval()
+        network = build_network(self.network).set_values(self.run(seed).values).eval()
+        noise = self.data.get("noise")
+        network.trained_noise = None if noise is None else float(noise)
+        return network
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -149,9 +152,13 @@ def _hash(contents: dict[str, Any]) -> str:
 def load(name: str | Path, seed: int | None = None) -> DiffusionNetwork | PhotoNetwork:
     """A trained network by name (or by the path of its card), offline.
 
-    Grey values run from 0 to 255. Networks for photographs (``photo-...``) know the levels of noise they were trained
-    for and take the level as their second argument; the networks of the paper's experiment were trained for noise of
-    standard deviation 60 in pictures of rectangles. Parameters can be trained further.
+    ``network(array)`` denoises a NumPy array of any type and range, as :func:`whorl.denoise` does: the noise is
+    measured, or given as the second argument, and the picture is scaled to the noise that the network was trained for
+    (``network.noise_range``). Networks for photographs (``photo-...``) know a range of levels; those of the paper's
+    experiment were trained for noise of standard deviation 60 in pictures of rectangles.
+
+    ``network(tensor)`` on ``(n, c, y, x)`` with grey values from 0 to 255 is the network as it was trained, and can be
+    trained further; there, too, a second argument is the level of the noise.
     """
     if str(name) in photo_networks() or Path(name).suffix == ENDING:
         return load_photo_card(name).build()

@@ -1,11 +1,15 @@
 """A network for photographs at work on pictures of any range and any noise level."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from whorl.networks.photo import PhotoNetwork
+from whorl.errors import ShapeError
+
+if TYPE_CHECKING:
+    from whorl.networks.photo import PhotoNetwork
 
 __all__ = ["Denoiser", "value_range"]
 
@@ -18,8 +22,8 @@ class Denoiser:
     r"""Removes noise of one level: :math:`u \mapsto m + (N(c\,(u - m) + 127.5;\, c\,\sigma) - 127.5) / c`.
 
     The factor :math:`c` takes the range of the picture to that of 8 bits. Where the noise then lies outside the levels
-    that the network is trained for, c is chosen so that it has the nearest one. Pictures with another number of
-    channels than the network are denoised channel by channel.
+    that the network is trained for, c is chosen so that it has the nearest one. A network for grey pictures takes the
+    channels of a colour picture one by one; one for colour takes pictures with three channels alone.
 
     Attributes
     ----------
@@ -31,7 +35,7 @@ class Denoiser:
         The range of the picture; 0 and 255 for 8 bits.
     """
 
-    network: PhotoNetwork
+    network: "PhotoNetwork"
     noise: float
     low: float = 0.0
     high: float = 255.0
@@ -47,12 +51,17 @@ class Denoiser:
         """The denoised picture ``(n, c, y, x)``."""
         middle, factor = 0.5 * (self.low + self.high), self.factor
         channels = self.network.spec.channels
+        if channels > 1 and u.shape[1] != channels:
+            raise ShapeError(
+                f"denoise: this network takes pictures with {channels} channels, got {u.shape[1]}. Use one for grey "
+                "pictures, such as photo-grey."
+            )
         v = factor * (u - middle) + MIDDLE
-        single = v if v.shape[1] == channels else v.flatten(0, 1)[:, None].expand(-1, channels, -1, -1)
+        single = v if v.shape[1] == channels else v.flatten(0, 1)[:, None]
         with torch.no_grad():
             result: Tensor = self.network(single.float(), self.noise * factor).to(u.dtype)
         if v.shape[1] != channels:
-            result = result[:, :1].reshape(v.shape)
+            result = result.reshape(v.shape)
         return middle + (result - MIDDLE) / factor
 
     @property

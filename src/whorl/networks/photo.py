@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock
 from whorl.foundations.types import Image
+from whorl.networks.denoiser import Denoiser, value_range
+from whorl.networks.trained import TrainedNetwork
 from whorl.operators.steerable import SteerableMap
 
 __all__ = ["NAMED_PHOTO", "PhotoNetwork", "PhotoSpec"]
@@ -89,7 +91,7 @@ NAMED_PHOTO = {
 """Structures by name. Those without a range of levels are for noise 25 unless another level is asked for."""
 
 
-class PhotoNetwork(nn.Module):
+class PhotoNetwork(TrainedNetwork):
     r"""A stream of scalar channels, lifted from the picture, changed by blocks, and taken back.
 
     .. math:: u^0 = L f, \qquad u^{k+1} = u^k - K_2^*\, \Phi(K_1 u^k), \qquad N(f) = f - P^* u^T
@@ -158,9 +160,21 @@ class PhotoNetwork(nn.Module):
             return None
         if noise is None:
             low, high = self.spec.noise
-            raise ValueError(f"PhotoNetwork: trained for noise from {low:g} to {high:g}; say which with noise=.")
+            raise ValueError(
+                f"PhotoNetwork: trained for noise from {low:g} to {high:g}; say which with "
+                "noise=, or give a NumPy array, on which it is measured."
+            )
         level = torch.as_tensor(noise, dtype=like.dtype, device=like.device)
         return ((level.view(1, 1, 1, 1) if level.dim() == 0 else level).clamp(*self.spec.noise) / REFERENCE_LEVEL).log()
+
+    @property
+    def noise_range(self) -> tuple[float, float]:
+        """Those of the structure."""
+        return self.spec.noise
+
+    def remove(self, u: Image, noise: float, *, eight_bits: bool = False) -> Image:
+        """The picture scaled to 8 bits and to a level of noise trained for; see :class:`Denoiser`."""
+        return Denoiser(self, noise, *value_range(u, eight_bits))(u)
 
     @property
     def reach(self) -> int:
