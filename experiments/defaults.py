@@ -1,16 +1,21 @@
 """The rule behind ``contrast="auto"``: chosen on training photographs, reported on others.
 
 ``python -m experiments.defaults choose`` tries contrasts of k times the noise for every model on crops of CTrain400 and
-prints the best k, which ``whorl.models.ROWS`` carry. ``python -m experiments.defaults report`` filters CBSD68 with the
-defaults, noise estimated, beside total variation and non-local means of scikit-image at settings chosen on CTrain400.
-Pictures are 8 bit, as files are: noisy ones are rounded and cut off at 0 and 255.
+prints the best k, which ``whorl.automatic.RULES`` carry. ``python -m experiments.defaults report`` filters CBSD68 with
+the defaults, noise estimated, beside total variation and non-local means of scikit-image at strengths chosen on
+CTrain400. ``python -m experiments.defaults table`` prints the table of the documentation. Pictures are 8 bit, as files
+are: noisy ones are rounded and cut off at 0 and 255.
+
+What was found is kept after every step. With ``--minutes 5`` a run stops after the step in which that time is over, and
+the same command goes on from there.
 """
 
 import argparse
 import json
 import os
 import platform
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,8 +29,11 @@ import whorl
 from whorl import automatic, models
 
 LEVELS = (5, 15, 25, 50)
-FACTORS = (0.3, 0.4, 0.5, 0.7, 1.0, 1.2, 1.5, 1.9, 2.4, 3.0, 4.0)
+FACTORS = (0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.2, 1.5, 1.9, 2.4, 3.0, 4.0, 5.5)
 SHARES = (0.8, 0.85, 0.9, 0.95)
+SLOW = ("you-kaveh", "lysaker", "weickert-integration")
+"""Models without a compiled form: tried on fewer pictures."""
+
 RESULTS = Path(__file__).parent / "results" / "defaults.json"
 
 
@@ -51,26 +59,25 @@ def psnr(u: Tensor, clean: Tensor) -> float:
 
 
 @torch.no_grad()
-def choose(data: Path, names: list[str]) -> dict[str, Any]:
-    """Mean PSNR on crops of training pictures for every factor, share and level, per model."""
-    table: dict[str, Any] = {}
-    for name in names:
-        slow = name in ("you-kaveh", "lysaker", "weickert-integration", "multiscale-anisotropic")
-        clean = pictures(data / "CTrain400", 6 if slow else 12, 128 if slow else 160)
-        scores: dict[tuple[float, float], list[float]] = {}
-        for level in LEVELS:
-            for factor in FACTORS:
-                model = models.build(name, contrast=factor * level)
-                found = np.array([_trace(model, noisy(u, level, i), u, level) for i, u in enumerate(clean)]).mean(0)
-                for share, value in zip(SHARES, found, strict=True):
-                    scores.setdefault((factor, share), []).append(float(value))
-        best = np.max(list(scores.values()), axis=0)
-        losses = {key: float(np.max(best - values)) for key, values in scores.items()}
-        for share in SHARES:
-            factor = min(FACTORS, key=lambda k: losses[k, share])
-            row = {"factor": factor, "loss": losses[factor, share], "psnr": scores[factor, share]}
-            table.setdefault(name, {})[str(share)] = row
-            print(f"{name:24} stop at {share}: k = {factor}, {losses[factor, share]:.2f} dB below the best", flush=True)
+def choose(data: Path, name: str) -> dict[str, Any]:
+    """Mean PSNR on crops of training pictures for every factor, share and level."""
+    slow = name in SLOW
+    clean = pictures(data / "CTrain400", 6 if slow else 12, 128 if slow else 160)
+    scores: dict[tuple[float, float], list[float]] = {}
+    for level in LEVELS:
+        for factor in FACTORS:
+            model = models.build(name, contrast=factor * level)
+            found = np.array([_trace(model, noisy(u, level, i), u, level) for i, u in enumerate(clean)]).mean(0)
+            for share, value in zip(SHARES, found, strict=True):
+                scores.setdefault((factor, share), []).append(float(value))
+    best = np.max(list(scores.values()), axis=0)
+    losses = {key: float(np.max(best - values)) for key, values in scores.items()}
+    table = {}
+    for share in SHARES:
+        factor = min(FACTORS, key=lambda k: losses[k, share])
+        psnrs = [round(value, 2) for value in scores[factor, share]]
+        table[str(share)] = {"factor": factor, "loss": round(losses[factor, share], 3), "psnr": psnrs}
+        print(f"{name:24} stop at {share}: k = {factor}, {losses[factor, share]:.2f} dB below the best", flush=True)
     return table
 
 
@@ -88,23 +95,20 @@ def _trace(model: models.Model, start: Tensor, clean: Tensor, level: float) -> l
 
 
 @torch.no_grad()
-def report(data: Path, names: list[str], count: int) -> dict[str, Any]:
-    """Mean PSNR on CBSD68 of the defaults, of the defaults before them, and of two peers."""
-    train, test = pictures(data / "CTrain400", 12, 192), pictures(data / "CBSD68", count)
-    table: dict[str, Any] = {"clean": {}, "estimates": {}}
-    for name in names:
-        table["clean"][name] = float(np.mean([psnr(_filtered(name, u), u) for u in test]))
-    for level in (15, 25, 50):
-        inputs = [noisy(u, level, i) for i, u in enumerate(test)]
-        estimates = [automatic.noise_level([u]) for u in inputs]
-        table["estimates"][level] = [float(np.mean(estimates)), float(np.min(estimates)), float(np.max(estimates))]
-        methods: dict[str, Callable[[Tensor], Tensor]] = {name: _default(name) for name in names}
-        methods |= {name: _tuned(peer, train, level) for name, peer in PEERS.items()}
-        for name, method in methods.items():
-            value = float(np.mean([psnr(method(u), c) for u, c in zip(inputs, test, strict=True)]))
-            table.setdefault(name, {})[level] = value
-            print(f"noise {level}: {name:28} {value:.2f} dB", flush=True)
-    return table
+def report(data: Path, method: str, level: int, count: int) -> dict[str, Any]:
+    """PSNR of one method on pictures of CBSD68 with one level of noise: mean and least, and the noise it measured."""
+    clean = pictures(data / "CBSD68", count)
+    inputs = [noisy(u, level, i) if level else u for i, u in enumerate(clean)]
+    if method == ESTIMATE:
+        values = [automatic.noise_level([u]) for u in inputs]
+        kind = "noise"
+    else:
+        filtered = _tuned(method, data, level) if method in PEERS else _default(method)
+        values = [psnr(filtered(u), c) for u, c in zip(inputs, clean, strict=True)]
+        kind = "psnr"
+    found = {kind: float(np.mean(values)), "least": float(np.min(values)), "largest": float(np.max(values))}
+    print(f"noise {level:2}: {method:28} {found[kind]:6.2f} on {count} pictures", flush=True)
+    return {"pictures": count, **{key: round(value, 3) for key, value in found.items()}}
 
 
 def _filtered(name: str, u: Tensor) -> Tensor:
@@ -132,10 +136,14 @@ def _non_local_means(u: Tensor, h: float) -> Tensor:
 PEERS = {"TV, scikit-image": (_total_variation, (0.5, 2.0)), "NLM fast, scikit-image": (_non_local_means, (0.4, 1.2))}
 """The peers, and the range of their strength in multiples of the noise."""
 
+ESTIMATE = "estimated noise"
+"""The row of the report that holds the noise levels measured on the pictures."""
 
-def _tuned(peer: Any, train: list[Tensor], level: float) -> Callable[[Tensor], Tensor]:
-    """The peer at its best strength for this level on the training pictures."""
-    function, (low, high) = peer
+
+def _tuned(peer: str, data: Path, level: float) -> Callable[[Tensor], Tensor]:
+    """The peer at its best strength for this level on training pictures."""
+    function, (low, high) = PEERS[peer]
+    train = pictures(data / "CTrain400", 12, 192)
     strengths = [float(s) * level for s in np.geomspace(low, high, 8)]
     inputs = [noisy(u, level, 1000 + i) for i, u in enumerate(train)]
     scores = [np.mean([psnr(function(v, s), u) for v, u in zip(inputs, train, strict=True)]) for s in strengths]
@@ -143,18 +151,58 @@ def _tuned(peer: Any, train: list[Tensor], level: float) -> Callable[[Tensor], T
     return lambda u: function(u, best)
 
 
+def cells(names: list[str], count: int) -> Iterator[tuple[str, int, int]]:
+    """Method, level and number of pictures of every figure of the report; level 0 stands for the clean picture."""
+    fast = [name for name in names if name not in SLOW]
+    for name in (ESTIMATE, *fast, *PEERS, *(name for name in names if name in SLOW)):
+        for level in (15, 25, 50) if name in PEERS else (0, 15, 25, 50):
+            yield name, level, min(count, 8) if name in SLOW else count
+
+
+def table(found: dict[str, Any]) -> str:
+    """The report as a table of reStructuredText."""
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    rows = [["", "clean", "noise 15", "noise 25", "noise 50", "pictures"]]
+    for name, levels in found.items():
+        if name != ESTIMATE:
+            values = [f"{levels[level]['psnr']:.2f}" if level in levels else "" for level in ("0", "15", "25", "50")]
+            rows.append([name if name in PEERS else f"``{name}``", *values, str(levels["25"]["pictures"])])
+    for row in rows:
+        lines += [f"   {'* -' if place == 0 else '  -'} {entry}".rstrip() for place, entry in enumerate(row)]
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Run one part and keep what it found."""
     parser = argparse.ArgumentParser(prog="python -m experiments.defaults", description=__doc__)
-    parser.add_argument("part", choices=("choose", "report"))
+    parser.add_argument("part", choices=("choose", "report", "table"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--models", nargs="*", default=[])
     parser.add_argument("--count", type=int, default=68)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop when so much time is over")
     given = parser.parse_args()
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    names = given.models or [name for name in models.names() if name != "ced"]
-    found = choose(given.data, names) if given.part == "choose" else report(given.data, names, given.count)
-    kept[given.part] = {**kept.get(given.part, {}), **found}
+    names = given.models or [name for name in models.names() if automatic.RULES[name] is not None]
+    if given.part == "table":
+        print(table(kept["report"]))
+        return
+    end = time.monotonic() + 60 * given.minutes
+    part = kept.setdefault(given.part, {})
+    if given.part == "choose":
+        for name in names:
+            if time.monotonic() < end and name not in part:
+                part[name] = choose(given.data, name)
+                _keep(kept)
+        return
+    for name, level, count in cells(names, given.count):
+        known = part.get(name, {}).get(str(level), {"pictures": 0})
+        if time.monotonic() < end and known["pictures"] < count:
+            part.setdefault(name, {})[str(level)] = report(given.data, name, level, count)
+            _keep(kept)
+
+
+def _keep(kept: dict[str, Any]) -> None:
+    """Write the results, whole or not at all."""
     kept["machine"] = {"date": str(date.today()), "torch": torch.__version__, "python": platform.python_version()}
     kept["version"] = whorl.__version__
     part = RESULTS.with_suffix(".part")
