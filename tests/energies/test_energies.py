@@ -53,6 +53,7 @@ def test_pairs_without_an_energy_are_refused():
         Energy(K, Isotropic(Exponential(1.0), ("scales",), scale_weights=(*SCALES.omega, 1.0)))
     assert refusal(K, Isotropic(Exponential(1.0), ("scales",), scale_weights=SCALES.omega)) == ""
     assert refusal(K, Isotropic(Exponential(1.0))) == ""  # not coupled: each scale has an energy of its own
+    assert refusal(CellGradient(), Isotropic(Exponential(1.0), ("scales",))) == ""  # one scale counts 1 on both sides
 
 
 def test_data_term_by_hand():
@@ -63,6 +64,40 @@ def test_data_term_by_hand():
     assert torch.equal(term.gradient(u), 3.0 * (u - data))
     assert term.gradient(u.double()).dtype == torch.float64
     assert QuadraticFidelity(data, weight=0.0).weight == 0
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 2, 3), (2, 1), (3,), (1, 1, 1, 1)])
+def test_weights_of_pixels_broadcast_to_the_data(shape):
+    """D(u, f) is half the sum of w (u - f)^2, its derivative w (u - f); the largest weight limits the steps."""
+    data = torch.randn(1, 1, 2, 3, dtype=torch.float64)
+    weight = torch.rand(shape, dtype=torch.float64)
+    weight.view(-1)[0] = 0.0  # nothing is known here
+    term = QuadraticFidelity(data, weight)
+    u = torch.randn_like(data).requires_grad_()
+    torch.testing.assert_close(term(u), 0.5 * (weight * (u - data) ** 2).sum())
+    torch.testing.assert_close(torch.autograd.grad(term(u), u)[0], term.gradient(u), rtol=1e-12, atol=1e-12)
+    assert term.weight == float(weight.max())
+
+
+def test_a_weight_may_be_a_tensor_of_one_number():
+    data = torch.zeros(1, 1, 2, 2)
+    term = QuadraticFidelity(data, torch.tensor(0.25))
+    assert term.weight == 0.25
+    assert torch.equal(term.gradient(torch.ones_like(data)), torch.full_like(data, 0.25))
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 1, 1, 2, 2), (2, 1, 2, 2)])
+def test_weights_that_do_not_fit_the_data_are_refused(shape):
+    with pytest.raises(ShapeError, match="do not fit"):
+        QuadraticFidelity(torch.zeros(1, 1, 2, 2), torch.ones(shape))
+
+
+@pytest.mark.parametrize("wrong", [-1e-3, float("nan"), float("inf")])
+def test_one_bad_weight_among_good_ones_is_refused(wrong):
+    weight = torch.ones(1, 1, 2, 2)
+    weight[0, 0, 1, 0] = wrong
+    with pytest.raises(ValueError, match="QuadraticFidelity"):
+        QuadraticFidelity(torch.zeros(1, 1, 2, 2), weight)
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])

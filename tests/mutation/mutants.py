@@ -5,7 +5,6 @@ by one, a clamp that was forgotten. Tests that notice none of them guard nothing
 """
 
 import ast
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -51,9 +50,14 @@ SKIPPED_FUNCTIONS = {"extra_repr", "__repr__", "as_dict"}
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: where it is, what it changes, and the whole source with it."""
+    """One fault: where it is, what it changes, and the whole source with it.
+
+    The statement around it reaches from line ``first`` to line ``last``, without the block that follows.
+    """
 
     line: int
+    first: int
+    last: int
     function: str
     before: str
     after: str
@@ -70,32 +74,36 @@ def mutants(source: str) -> Iterator[Mutant]:
     ['line 2 (f): x + 1  ->  x - 1', 'line 2 (f): 1  ->  2']
     """
     tree = ast.parse(source)
-    for number, (node, function) in enumerate(_places(tree)):
+    for node, function, first, last in list(_places(tree)):
         for change in _changes(node):
-            twin = copy.deepcopy(tree)
-            place = list(_places(twin))[number][0]
-            before = ast.unparse(place)
-            after = change(place)
-            _Replace(place, after).visit(twin)
-            ast.fix_missing_locations(twin)
-            yield Mutant(getattr(node, "lineno", 0), function, before, ast.unparse(after), ast.unparse(twin))
+            faulty = change(node)
+            _Replace(node, faulty).visit(tree)
+            source_with_fault = ast.unparse(tree)
+            _Replace(faulty, node).visit(tree)
+            before, after = ast.unparse(node), ast.unparse(faulty)
+            yield Mutant(node.lineno, first, last, function, before, after, source_with_fault)
 
 
-def _places(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
-    """All expressions that compute something, with the name of the function around them."""
-    yield from _within(tree, "module")
+Place = tuple[ast.expr, str, int, int]
 
 
-def _within(node: ast.AST, function: str) -> Iterator[tuple[ast.expr, str]]:
+def _places(tree: ast.Module) -> Iterator[Place]:
+    """All expressions that compute something, with the function and the lines of the statement around them."""
+    yield from _within(tree, "module", None)
+
+
+def _within(node: ast.AST, function: str, statement: ast.stmt | None) -> Iterator[Place]:
     for field, child in _children(node):
         if _is_description(node, field, child):
             continue
         inside = child.name if isinstance(child, ast.FunctionDef | ast.ClassDef) else function
         if inside in SKIPPED_FUNCTIONS:
             continue
-        if isinstance(child, ast.expr):
-            yield child, function
-        yield from _within(child, inside)
+        around = child if isinstance(child, ast.stmt) else statement
+        if isinstance(child, ast.expr) and around is not None:
+            last = child.end_lineno if hasattr(around, "body") else around.end_lineno
+            yield child, function, around.lineno, last or child.lineno
+        yield from _within(child, inside, around)
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:

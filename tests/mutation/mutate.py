@@ -1,26 +1,20 @@
 """``make mutate``: put one deliberate fault after another into the core folders and see whether the tests notice.
 
-Nothing on the disk changes. This process loads the heavy libraries once and then, for each fault, starts a process in
-which one module is imported with the fault in it and the tests of its folder run until the first fails.
+Nothing on the disk changes. Each fault is tried in a process of its own, with the tests that run the faulty line.
 """
 
 import argparse
-import importlib.abc
-import importlib.machinery
 import os
 import random
-import resource
-import signal
 import sys
-import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mutation.mutants import Mutant, mutants
+from mutation.mutants import mutants
+from mutation.trials import ROOT, Trial, answer, in_copies, start, with_an_import
 
-ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "whorl"
 TESTS = {
     "operators": ["tests/operators"],
@@ -34,24 +28,6 @@ TESTS = {
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 """Changes that leave every result as it was, each with the reason; they are not tried."""
 GOAL = 0.95
-MEMORY = 8 * 2**30
-
-
-class FaultyModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports one module with other source than its file has."""
-
-    def __init__(self, name: str, path: Path, source: str) -> None:
-        self.name, self.path, self.source = name, path, source
-
-    def find_spec(self, fullname, path, target=None):
-        if fullname != self.name:
-            return None
-        spec = importlib.machinery.ModuleSpec(fullname, self, origin=str(self.path))
-        spec.has_location = True
-        return spec
-
-    def exec_module(self, module) -> None:
-        exec(compile(self.source, str(self.path), "exec"), module.__dict__)
 
 
 @dataclass
@@ -66,30 +42,16 @@ class Verdict:
         return self.killed / max(1, self.killed + len(self.survived))
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A fault, the folder and the file it is in."""
-
-    folder: str
-    path: Path
-    mutant: Mutant
-
-    def __str__(self) -> str:
-        return f"{self.path.relative_to(ROOT)}, {self.mutant}"
-
-
-def trials(folders: Sequence[str], sample: int, seed: int) -> list[Trial]:
-    """All faults of the folders, or a sample of so many from each."""
-    chosen, known = [], set(equivalent())
-    for folder in folders:
-        found = [
-            Trial(folder, path, mutant)
-            for path in sorted((SOURCE / folder).rglob("*.py"))
-            for mutant in mutants(path.read_text(encoding="utf-8"))
-            if (path.relative_to(SOURCE).as_posix(), mutant.function, mutant.before, mutant.after) not in known
-        ]
-        chosen += random.Random(seed).sample(found, sample) if 0 < sample < len(found) else found
-    return chosen
+def trials(folder: str, sample: int, seed: int) -> list[Trial]:
+    """All faults of a folder, or a sample of so many."""
+    known = set(equivalent())
+    found = [
+        Trial(folder, path, mutant)
+        for path in sorted((SOURCE / folder).rglob("*.py"))
+        for mutant in mutants(path.read_text(encoding="utf-8"))
+        if (path.relative_to(SOURCE).as_posix(), mutant.function, mutant.before, mutant.after) not in known
+    ]
+    return random.Random(seed).sample(found, sample) if 0 < sample < len(found) else found
 
 
 def equivalent() -> list[tuple[str, str, str, str]]:
@@ -98,75 +60,33 @@ def equivalent() -> list[tuple[str, str, str, str]]:
     return [(entry["file"], entry["function"], entry["before"], entry["after"]) for entry in entries]
 
 
-def run_tests(folder: str, fault: tuple[str, Path, str] | None) -> int:
-    """In a process of its own: run the tests of a folder; 0 if all pass."""
-    import pytest
-
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    if fault is not None:
-        sys.meta_path.insert(0, FaultyModule(*fault))
-    places = [f"src/whorl/{folder}", *(test for test in TESTS[folder] if (ROOT / test).exists())]
-    return int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--no-header", *places]))
-
-
-def start(folder: str, trial: Trial | None) -> int:
-    """Start a process for a trial; its number."""
-    child = os.fork()
-    if child:
-        return child
-    code = 1
-    try:
-        os.setsid()
-        fault = None
-        if trial is not None:
-            module = ".".join(trial.path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
-            fault = (module, trial.path, trial.mutant.source)
-        code = run_tests(folder, fault)
-    finally:
-        os._exit(code)
+def judge(folder: str, chosen: Sequence[Trial], show: Callable[[str], None]) -> Verdict:
+    """Run the trials of one folder."""
+    places = [f"src/whorl/{folder}", *TESTS[folder]]
+    outcome = in_copies(folder, places, chosen, show)
+    verdict = Verdict(outcome.killed)
+    show(f"{folder}: {outcome.killed} noticed in copies, {len(outcome.undecided)} to be imported anew")
+    for undecided in outcome.undecided:
+        if with_an_import(undecided):
+            verdict.killed += 1
+        else:
+            verdict.survived.append(str(undecided.trial))
+            show(f"survived: {undecided.trial}")
+    return verdict
 
 
-def end(child: int) -> None:
-    """End a process and all it started."""
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-
-
-def judge(chosen: list[Trial], jobs: int, patience: dict[str, float], show) -> dict[str, Verdict]:
-    """Run all trials, ``jobs`` at a time; one that takes longer than ``patience`` is noticed, too."""
-    verdicts = {folder: Verdict() for folder in dict.fromkeys(trial.folder for trial in chosen)}
-    waiting, running = list(reversed(chosen)), {}
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            trial = waiting.pop()
-            running[start(trial.folder, trial)] = (trial, time.monotonic())
-        time.sleep(0.02)
-        for child, (trial, since) in list(running.items()):
-            done, status = os.waitpid(child, os.WNOHANG)
-            if not done and time.monotonic() - since < patience[trial.folder]:
-                continue
-            if not done:
-                end(child)
-            del running[child]
-            verdict = verdicts[trial.folder]
-            if done and status == 0:
-                verdict.survived.append(str(trial))
-                show(f"survived: {trial}")
-            else:
-                verdict.killed += 1
-    return verdicts
-
-
-def baseline(folder: str) -> float:
-    """Seconds that the tests of a folder take without a fault, which must pass."""
-    since = time.monotonic()
-    _, status = os.waitpid(start(folder, None), 0)
-    if status:
-        raise SystemExit(f"The tests of {folder} fail without any fault: {', '.join(TESTS[folder])}.")
-    return time.monotonic() - since
+def judge_in_parallel(folder: str, chosen: Sequence[Trial], jobs: int, show: Callable[[str], None]) -> Verdict:
+    """Deal the trials of one folder out to several processes."""
+    shares = [chosen[job::jobs] for job in range(min(jobs, len(chosen)))]
+    running = [start(lambda share=share: judge(folder, share, show)) for share in shares]
+    total = Verdict()
+    for process in running:
+        verdict = answer(*process)
+        if not isinstance(verdict, Verdict):
+            raise SystemExit(f"The trials of {folder} {verdict}.")
+        total.killed += verdict.killed
+        total.survived += verdict.survived
+    return total
 
 
 def report(verdicts: dict[str, Verdict]) -> tuple[str, bool]:
@@ -195,14 +115,14 @@ def main(words: Sequence[str] | None = None) -> int:
 
     torch.set_num_threads(1)
     folders = chosen.folders or list(TESTS)
-    patience = {}
+    screen = os.dup(1)  # the processes of the trials are silent
+    verdicts = {}
     for folder in folders:
-        seconds = baseline(folder)
-        patience[folder] = 60 + 5 * seconds
-        print(f"{folder}: the tests take {seconds:.0f} s", flush=True)
-    found = trials(folders, chosen.sample, chosen.seed)
-    print(f"{len(found)} faults", flush=True)
-    verdicts = judge(found, chosen.jobs, patience, lambda text: print(text, flush=True))
+        found = trials(folder, chosen.sample, chosen.seed)
+        print(f"{folder}: {len(found)} faults", flush=True)
+        verdicts[folder] = judge_in_parallel(
+            folder, found, chosen.jobs, lambda text: os.write(screen, f"{text}\n".encode())
+        )
     text, reached = report(verdicts)
     print(text)
     print(f"Goal: {GOAL:.0%} killed in every folder: {'reached' if reached else 'missed'}.")

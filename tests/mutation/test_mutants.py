@@ -1,12 +1,20 @@
 """The faults are what they say, and the runner tells a noticed one from one that passes."""
 
 import ast
+import os
+import signal
+import time
 import tomllib
+from dataclasses import replace
 
 import pytest
 
 from mutation import mutate
+from mutation.coverage import Coverage, lines_run
+from mutation.exchange import exchange, faulty_functions, functions_of
 from mutation.mutants import mutants
+from mutation.trials import Trial, answer, start
+from whorl.schemes import fsi
 
 SOURCE = '''
 """A docstring with 3 numbers is left alone."""
@@ -55,9 +63,9 @@ def test_each_mutant_differs_from_the_source_in_one_place():
 
 
 def test_faults_in_the_package_parse():
-    found = mutate.trials(["schemes"], sample=20, seed=1)
+    found = mutate.trials("schemes", sample=20, seed=1)
     assert len(found) == 20
-    assert found == mutate.trials(["schemes"], sample=20, seed=1)
+    assert found == mutate.trials("schemes", sample=20, seed=1)
     for trial in found:
         compile(trial.mutant.source, str(trial.path), "exec")
         assert trial.path.is_file()
@@ -72,28 +80,64 @@ def test_the_goal_is_95_per_cent_of_every_folder():
     assert mutate.report({"a": verdicts["a"]})[1]
 
 
+def fault(file: str, before: str, after: str) -> Trial:
+    path = mutate.SOURCE / file
+    found = mutants(path.read_text(encoding="utf-8"))
+    return next(Trial("", path, mutant) for mutant in found if (mutant.before, mutant.after) == (before, after))
+
+
+def test_a_function_gets_its_fault_where_it_is_already_known():
+    """Every reference to the function has the fault; what runs once, at import, has no such place."""
+    inside = fault("schemes/fsi.py", "4 * k", "4 / k")
+    codes = faulty_functions(inside.path, inside.mutant.source)
+    right, known = fsi.extrapolation.__code__, fsi.extrapolation
+    try:
+        assert exchange(functions_of(inside.path), codes)
+        assert known(2) == pytest.approx((4 / 2 + 2) / (2 * 2 + 3))
+    finally:
+        known.__code__ = right
+    constant = fault("diffusivities/base.py", "0.5", "0.525")
+    assert faulty_functions(constant.path, constant.mutant.source) is None
+
+
+def test_coverage_tells_which_tests_reach_a_line():
+    with lines_run(str(mutate.SOURCE / "schemes")) as lines:
+        fsi.extrapolation(3)
+    inside = fault("schemes/fsi.py", "4 * k", "4 / k")
+    elsewhere = fault("schemes/fed.py", "4 * length", "4 / length")
+    coverage = Coverage(by_test=[set(), lines, lines], seconds=[0.1, 0.3, 0.2])
+    assert coverage.reaching(inside.lines) == [2, 1]
+    assert coverage.reaching(elsewhere.lines) == []
+    assert coverage.all_tests() == [0, 2, 1]
+
+
+def test_work_in_a_process_has_an_end():
+    assert answer(*start(lambda: 7)) == 7
+    assert "ZeroDivisionError" in answer(*start(lambda: 1 / 0))
+    assert "without an answer" in answer(*start(lambda: time.sleep(60)), patience=0.2)
+    assert "without an answer" in answer(*start(lambda: os.kill(os.getpid(), signal.SIGKILL)))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_a_fault_is_noticed_and_a_change_of_nothing_is_not(tmp_path):
-    path = mutate.SOURCE / "schemes" / "fsi.py"
-    trial = next(
-        mutate.Trial("schemes", path, mutant)
-        for mutant in mutants(path.read_text(encoding="utf-8"))
-        if mutant.before == "4 * k"
-    )
-    plain = ast.unparse(ast.parse(path.read_text(encoding="utf-8")))
-    nothing = mutate.Trial("schemes", path, mutate.Mutant(0, "module", "", "", plain))
-    verdict = mutate.judge([trial, nothing], 1, {"schemes": 600.0}, lambda text: None)["schemes"]
+def test_a_fault_is_noticed_and_a_change_of_nothing_is_not():
+    """Inside a function and in what runs at import; without a fault all tests pass."""
+    inside, imported = fault("energies/energy.py", "0.5", "0.525"), fault("energies/energy.py", "1", "2")
+    plain = ast.unparse(ast.parse(inside.path.read_text(encoding="utf-8")))
+    nothing = Trial("energies", inside.path, replace(imported.mutant, source=plain))
+    verdict = mutate.judge("energies", [inside, nothing], lambda text: None)
     assert verdict.killed == 1
     assert len(verdict.survived) == 1
 
 
 def test_the_list_of_changes_without_effect_is_up_to_date():
     """Each is a change that would be tried, and says why it is not."""
-    for file, function, before, after in mutate.equivalent():
-        source = (mutate.SOURCE / file).read_text(encoding="utf-8")
-        assert any((m.function, m.before, m.after) == (function, before, after) for m in mutants(source)), (
-            file,
-            before,
-        )
+    listed = mutate.equivalent()
+    tried = {
+        (file, mutant.function, mutant.before, mutant.after)
+        for file in {file for file, *_ in listed}
+        for mutant in mutants((mutate.SOURCE / file).read_text(encoding="utf-8"))
+    }
+    assert set(listed) <= tried
+    assert len(set(listed)) == len(listed)
     assert all(entry["why"].endswith(".") for entry in tomllib.loads(mutate.EQUIVALENT.read_text())["change"])

@@ -1,0 +1,222 @@
+"""Try faults: run the tests that reach each of them until one fails.
+
+First the package is imported and its tests are collected once; for each fault a copy of that process exchanges the code
+of the faulty function. What no test noticed there, and what cannot be exchanged, is tried again with a package imported
+with the fault in it, so that all that is prepared at import holds the fault, too.
+"""
+
+import gc
+import os
+import pickle
+import resource
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mutation.coverage import Coverage, lines_run
+from mutation.exchange import FaultyModule, exchange, faulty_functions, functions_of
+from mutation.mutants import Mutant
+
+__all__ = ["ROOT", "Trial", "Undecided", "answer", "in_copies", "start", "with_an_import"]
+
+ROOT = Path(__file__).parents[2]
+MEMORY = 8 * 2**30
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A fault, the folder and the file it is in."""
+
+    folder: str
+    path: Path
+    mutant: Mutant
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(ROOT)}, {self.mutant}"
+
+    @property
+    def lines(self) -> set[tuple[str, int]]:
+        return {(str(self.path), line) for line in range(self.mutant.first, self.mutant.last + 1)}
+
+    @property
+    def module(self) -> str:
+        return ".".join(self.path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+
+
+@dataclass
+class Undecided:
+    """A trial that wants an import of its own, the tests that may notice it, and the time they take."""
+
+    trial: Trial
+    tests: list[str]
+    seconds: float
+
+
+@dataclass
+class Outcome:
+    """What became of the trials in copies of one process."""
+
+    killed: int = 0
+    undecided: list[Undecided] = field(default_factory=list)
+
+
+def in_copies(folder: str, places: Sequence[str], trials: Sequence[Trial], show: Callable[[str], None]) -> Outcome:
+    """Try faults by exchanging code in copies of one process; ends the program if the tests fail without a fault."""
+    outcome = _in_a_process(lambda: _session(folder, places, trials, show))
+    if not isinstance(outcome, Outcome):
+        raise SystemExit(f"The tests of {folder} fail without any fault: {outcome}.")
+    return outcome
+
+
+def with_an_import(undecided: Undecided) -> bool:
+    """Whether a test fails where the faulty module is imported in place of the right one."""
+    trial, order = undecided.trial, {test: number for number, test in enumerate(undecided.tests)}
+    if not order:
+        return False
+
+    class Chosen:
+        def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+            items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
+
+    def tests() -> int:
+        sys.meta_path.insert(0, FaultyModule(trial.module, trial.path, trial.mutant.source))
+        return _pytest(list(dict.fromkeys(test.split("::")[0] for test in order)), [Chosen()])
+
+    return _in_a_process(tests, 60 + 5 * undecided.seconds) != 0
+
+
+def _session(folder: str, places: Sequence[str], trials: Sequence[Trial], show: Callable[[str], None]) -> object:
+    """Collect the tests, find out what they reach, and try one fault after another in a copy."""
+    source = str(ROOT / "src" / "whorl" / folder)
+    result: list[object] = []
+
+    class Copies:
+        def pytest_runtestloop(self, session: Any) -> bool:
+            tracing.__exit__(None, None, None)
+            items = session.items
+            coverage = _in_a_process(lambda: _reached(items, source))
+            if not isinstance(coverage, Coverage):
+                result.append(coverage)
+                return True
+            coverage.on_import = on_import
+            show(f"{folder}: {len(items)} tests take {sum(coverage.seconds):.0f} s")
+            result.append(_try_all(items, coverage, trials, show))
+            return True
+
+    tracing = lines_run(source)
+    on_import = tracing.__enter__()
+    _pytest(places, [Copies()])
+    return result[0] if result else "they cannot be collected"
+
+
+def _try_all(items: list[Any], coverage: Coverage, trials: Sequence[Trial], show: Callable[[str], None]) -> Outcome:
+    outcome = Outcome()
+    functions = {path: functions_of(path) for path in {trial.path for trial in trials}}
+    gc.collect()
+    gc.freeze()  # so that the copies share the memory
+    for number, trial in enumerate(trials):
+        if number and number % 50 == 0:
+            show(f"{trial.folder}: {number} of {len(trials)}, {outcome.killed} noticed so far")
+        codes = faulty_functions(trial.path, trial.mutant.source)
+        reaching = coverage.reaching(trial.lines)
+        if codes and reaching:
+            seconds = sum(coverage.seconds[test] for test in reaching)
+            verdict = _in_a_process(
+                partial(_first_failure, items, reaching, functions[trial.path], codes), 20 + 5 * seconds
+            )
+            if verdict is not None:
+                outcome.killed += 1
+                continue
+        if codes is None or coverage.on_import & trial.lines:
+            reaching = coverage.all_tests()
+        seconds = sum(coverage.seconds[test] for test in reaching)
+        outcome.undecided.append(Undecided(trial, [items[test].nodeid for test in reaching], seconds))
+    return outcome
+
+
+def _first_failure(items: list[Any], tests: list[int], functions: Any, codes: Any) -> str | None:
+    """The first test that fails with the fault in place; none if the fault has no place in this process."""
+    if not exchange(functions, codes):
+        return None
+    return next((items[test].nodeid for test, passed in _run(items, tests) if not passed), None)
+
+
+def _reached(items: list[Any], source: str) -> Coverage | str:
+    """What each test reaches; the name of one that fails."""
+    coverage = Coverage()
+    running = _run(items, range(len(items)))
+    while True:
+        since = time.monotonic()
+        with lines_run(source) as lines:
+            test, passed = next(running, (None, True))
+        if test is None:
+            return coverage
+        if not passed:
+            return str(items[test].nodeid)
+        coverage.by_test.append(lines)
+        coverage.seconds.append(time.monotonic() - since)
+
+
+def _run(items: list[Any], tests: Sequence[int]):
+    """Run tests in order; the number of each and whether it passed."""
+    from _pytest.runner import runtestprotocol
+
+    for test, following in zip(tests, [*tests[1:], None], strict=True):
+        reports = runtestprotocol(items[test], log=False, nextitem=None if following is None else items[following])
+        yield test, not any(report.failed for report in reports)
+
+
+def _pytest(places: Sequence[str], plugins: list[object]) -> int:
+    import pytest
+
+    return int(pytest.main(["-x", "-q", "-s", "-p", "no:cacheprovider", "--no-header", *places], plugins=plugins))
+
+
+def start(work: Callable[[], object]) -> tuple[int, int]:
+    """Start some work in a copy of this process; the process and the pipe of its answer."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writing)
+        return child, reading
+    try:
+        os.close(reading)
+        os.setsid()
+        _quiet_and_bounded()
+        try:
+            found = work()
+        except BaseException as error:
+            found = f"ended with {type(error).__name__}: {error}"
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(pickle.dumps(found))
+    finally:
+        os._exit(0)
+
+
+def answer(child: int, reading: int, patience: float | None = None) -> object:
+    """What the work returned, or that it ended without: it fell over, or took more seconds than allowed."""
+    try:
+        with os.fdopen(reading, "rb") as pipe:
+            found = pipe.read() if select.select([pipe], [], [], patience)[0] else b""
+    finally:
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return pickle.loads(found) if found else "ended without an answer"
+
+
+def _in_a_process(work: Callable[[], object], patience: float | None = None) -> object:
+    return answer(*start(work), patience)
+
+
+def _quiet_and_bounded() -> None:
+    """No output of the tests, and an end to a fault that asks for all the memory."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
