@@ -5,7 +5,8 @@ import torch
 
 import catalogue
 from whorl.diffusivities import CLASSICAL
-from whorl.models import build
+from whorl.engines.selection import select
+from whorl.models import Model, build
 
 pytest.importorskip("numba")
 
@@ -43,5 +44,39 @@ def test_a_step_spreads_nan_in_every_engine_alike(name, kind, rng):
     model = build(name, contrast=9.0, diffusivity=kind)
     found, exact = (model.step(u, engine=engine).isnan() for engine in ("numba", "reference"))
     assert torch.equal(found, exact)
-    with pytest.raises(ValueError, match="NaN"):
-        model(u, 1.0)
+
+
+def compiled(models: dict[str, Model], shape: tuple[int, ...]) -> list[str]:
+    u = torch.zeros(shape)
+    return [name for name, model in models.items() if select(model.description, u).name == "numba"]
+
+
+PLANE, SPACE = (1, 2, 20, 22), (1, 2, 8, 9, 10)
+CASES = [(name, catalogue.MODELS[name], PLANE) for name in compiled(catalogue.MODELS, PLANE)]
+CASES += [
+    (f"{name}, volume", catalogue.SPATIAL_MODELS[name], SPACE) for name in compiled(catalogue.SPATIAL_MODELS, SPACE)
+]
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf], ids=["nan", "infinity"])
+@pytest.mark.parametrize(("model", "shape"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_one_rule_for_what_is_not_finite(model, shape, value, rng):
+    """A step spreads it by its arithmetic, to the same pixels in every engine; a whole flow refuses it."""
+    u = catalogue.noise(rng, *shape, dtype=torch.float32)
+    u[(0, 1, *(size // 2 for size in shape[2:]))] = value
+    with torch.no_grad():
+        found, exact = (model.step(u, engine=engine).isfinite() for engine in ("numba", "reference"))
+    assert torch.equal(found, exact)
+    assert not exact.all()
+    for engine in ("numba", "reference"):
+        with pytest.raises(ValueError, match="1 NaN or infinite"):
+            model(u, 1.0, engine=engine)
+
+
+@pytest.mark.parametrize("name", catalogue.MODELS)
+def test_a_whole_flow_refuses_what_is_not_finite_in_every_model(name):
+    u = torch.zeros(1, 2, 6, 7)
+    u[0, 0, 3, 3] = torch.nan
+    for scheme in ("explicit", "fed", "fsi"):
+        with pytest.raises(ValueError, match="1 NaN or infinite"):
+            catalogue.MODELS[name](u, 1.0, scheme=scheme)

@@ -53,6 +53,12 @@ def test_steps_and_their_derivatives_agree_with_the_reference(kind: str, count: 
     assert not any(cases.values()), cases
 
 
+def test_a_step_spreads_what_is_not_finite_as_the_reference_does(errors: dict[str, dict[str, float]]) -> None:
+    cases = {name: found["differ"] for name, found in errors.items() if name.startswith("unknown")}
+    assert len(cases) == 8
+    assert not any(cases.values()), cases
+
+
 def test_all_numbers_of_a_step_have_derivatives(errors: dict[str, dict[str, float]]) -> None:
     assert len(errors["multiscale, own weights"]) == 6  # change, pulled, tau, contrast, both weights of scales
 

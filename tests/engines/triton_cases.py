@@ -124,6 +124,20 @@ def model_cases() -> dict[str, dict[str, float]]:
     return found
 
 
+def unknown_cases() -> dict[str, dict[str, float]]:
+    """The share of pixels that one step of the kernels spoils and the reference does not, or the other way round."""
+    u = torch.rand(1, 2, 9, 11, generator=torch.Generator().manual_seed(4)).to(DEVICE)
+    found = {}
+    for name in ("perona-malik", "weickert-brox", "eed", "ced"):
+        model = build(name, contrast=0.3).to(DEVICE)
+        for title, value in (("nan", math.nan), ("infinity", math.inf)):
+            u[0, 1, 4, 5] = value
+            with torch.no_grad():
+                mine, exact = (model.step(u, engine=engine).isfinite() for engine in ("triton", "reference"))
+            found[f"unknown {name}, {title}"] = {"differ": float((mine != exact).double().mean())}
+    return found
+
+
 def network_cases() -> dict[str, dict[str, float]]:
     draw = torch.Generator().manual_seed(0)
     u, target = (255 * torch.rand(1, 1, 5, 7, generator=draw).to(DEVICE) for _ in range(2))
@@ -170,4 +184,5 @@ def check_cases() -> dict[str, dict[str, float]]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(json.dumps({**cell_cases(), **multiscale_cases(), **model_cases(), **network_cases(), **check_cases()}))
+    cases = (cell_cases, multiscale_cases, model_cases, unknown_cases, network_cases, check_cases)
+    print(json.dumps({name: found for kind in cases for name, found in kind().items()}))

@@ -32,6 +32,10 @@ class Coverage:
         """All tests, the quickest first."""
         return self._quickest_first(range(len(self.by_test)))
 
+    def time_of(self, numbers: list[int]) -> float:
+        """The seconds of these tests together."""
+        return sum(self.seconds[number] for number in numbers)
+
     def _quickest_first(self, numbers: "Iterator[int] | range") -> list[int]:
         return sorted(numbers, key=lambda number: self.seconds[number])
 

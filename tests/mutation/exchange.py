@@ -58,16 +58,11 @@ def functions_of(path: Path) -> dict[tuple[str, int], list[FunctionType]]:
     return found
 
 
-def exchange(functions: dict[tuple[str, int], list[FunctionType]], codes: dict[tuple[str, int], CodeType]) -> bool:
-    """Give functions other code; whether each was found."""
-    if not codes.keys() <= functions.keys():
-        return False
+def exchange(functions: dict[tuple[str, int], list[FunctionType]], codes: dict[tuple[str, int], CodeType]) -> None:
+    """Give functions other code."""
     for key, code in codes.items():
         for function in functions[key]:
-            if function.__code__.co_freevars != code.co_freevars:
-                return False
             function.__code__ = code
-    return True
 
 
 def _bodies(module: CodeType) -> Iterator[CodeType]:

@@ -61,6 +61,7 @@ class Mutant:
     function: str
     before: str
     after: str
+    statement: str
     source: str
 
     def __str__(self) -> str:
@@ -73,7 +74,7 @@ def mutants(source: str) -> Iterator[Mutant]:
     >>> [str(mutant) for mutant in mutants("def f(x):\\n    return x + 1")]
     ['line 2 (f): x + 1  ->  x - 1', 'line 2 (f): 1  ->  2']
     """
-    tree = ast.parse(source)
+    tree, lines = ast.parse(source), source.splitlines()
     for node, function, first, last in list(_places(tree)):
         for change in _changes(node):
             faulty = change(node)
@@ -81,7 +82,8 @@ def mutants(source: str) -> Iterator[Mutant]:
             source_with_fault = ast.unparse(tree)
             _Replace(faulty, node).visit(tree)
             before, after = ast.unparse(node), ast.unparse(faulty)
-            yield Mutant(node.lineno, first, last, function, before, after, source_with_fault)
+            statement = " ".join(line.strip() for line in lines[first - 1 : last])
+            yield Mutant(node.lineno, first, last, function, before, after, statement, source_with_fault)
 
 
 Place = tuple[ast.expr, str, int, int]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mutation.mutants import mutants
+from mutation.mutants import Mutant, mutants
 from mutation.trials import ROOT, Trial, answer, in_copies, start, with_an_import
 
 SOURCE = ROOT / "src" / "whorl"
@@ -44,28 +44,44 @@ class Verdict:
 
 def trials(folder: str, sample: int, seed: int) -> list[Trial]:
     """All faults of a folder, or a sample of so many."""
-    known = set(equivalent())
+    known = equivalent()
     found = [
         Trial(folder, path, mutant)
         for path in sorted((SOURCE / folder).rglob("*.py"))
         for mutant in mutants(path.read_text(encoding="utf-8"))
-        if (path.relative_to(SOURCE).as_posix(), mutant.function, mutant.before, mutant.after) not in known
+        if not any(entry.means(path.relative_to(SOURCE).as_posix(), mutant) for entry in known)
     ]
     return random.Random(seed).sample(found, sample) if 0 < sample < len(found) else found
 
 
-def equivalent() -> list[tuple[str, str, str, str]]:
-    """File, function, and both sides of each change in the list of those without effect."""
-    entries = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["change"]
-    return [(entry["file"], entry["function"], entry["before"], entry["after"]) for entry in entries]
+@dataclass(frozen=True)
+class Equivalent:
+    """A change without effect: the file and function it is in, both of its sides, a part of the statement, and why."""
+
+    file: str
+    function: str
+    before: str
+    after: str
+    why: str
+    within: str = ""
+
+    def means(self, file: str, mutant: Mutant) -> bool:
+        """Whether a fault is this change."""
+        where = (file, mutant.function, mutant.before, mutant.after)
+        return where == (self.file, self.function, self.before, self.after) and self.within in mutant.statement
+
+
+def equivalent() -> list[Equivalent]:
+    """The changes without effect."""
+    return [Equivalent(**entry) for entry in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["change"]]
 
 
 def judge(folder: str, chosen: Sequence[Trial], show: Callable[[str], None]) -> Verdict:
     """Run the trials of one folder."""
     places = [f"src/whorl/{folder}", *TESTS[folder]]
     outcome = in_copies(folder, places, chosen, show)
-    verdict = Verdict(outcome.killed)
-    show(f"{folder}: {outcome.killed} noticed in copies, {len(outcome.undecided)} to be imported anew")
+    verdict = Verdict(outcome.killed, [str(trial) for trial in outcome.survived])
+    show(f"{folder}: {outcome.killed} noticed in copies, {len(outcome.undecided)} to be tried with an import")
     for undecided in outcome.undecided:
         if with_an_import(undecided):
             verdict.killed += 1

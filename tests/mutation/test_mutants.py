@@ -4,7 +4,6 @@ import ast
 import os
 import signal
 import time
-import tomllib
 from dataclasses import replace
 
 import pytest
@@ -92,7 +91,7 @@ def test_a_function_gets_its_fault_where_it_is_already_known():
     codes = faulty_functions(inside.path, inside.mutant.source)
     right, known = fsi.extrapolation.__code__, fsi.extrapolation
     try:
-        assert exchange(functions_of(inside.path), codes)
+        exchange(functions_of(inside.path), codes)
         assert known(2) == pytest.approx((4 / 2 + 2) / (2 * 2 + 3))
     finally:
         known.__code__ = right
@@ -133,11 +132,9 @@ def test_a_fault_is_noticed_and_a_change_of_nothing_is_not():
 def test_the_list_of_changes_without_effect_is_up_to_date():
     """Each is a change that would be tried, and says why it is not."""
     listed = mutate.equivalent()
-    tried = {
-        (file, mutant.function, mutant.before, mutant.after)
-        for file in {file for file, *_ in listed}
-        for mutant in mutants((mutate.SOURCE / file).read_text(encoding="utf-8"))
-    }
-    assert set(listed) <= tried
     assert len(set(listed)) == len(listed)
-    assert all(entry["why"].endswith(".") for entry in tomllib.loads(mutate.EQUIVALENT.read_text())["change"])
+    for file in {entry.file for entry in listed}:
+        tried = list(mutants((mutate.SOURCE / file).read_text(encoding="utf-8")))
+        for entry in listed:
+            assert entry.file != file or any(entry.means(file, mutant) for mutant in tried), entry
+    assert all(entry.why.endswith(".") for entry in listed)

@@ -1,7 +1,7 @@
 """Try faults: run the tests that reach each of them until one fails.
 
 First the package is imported and its tests are collected once; for each fault a copy of that process exchanges the code
-of the faulty function. What no test noticed there, and what cannot be exchanged, is tried again with a package imported
+of the faulty function. Faults in what runs at import are tried again, if not noticed there, with a package imported
 with the fault in it, so that all that is prepared at import holds the fault, too.
 """
 
@@ -27,6 +27,8 @@ __all__ = ["ROOT", "Trial", "Undecided", "answer", "in_copies", "start", "with_a
 
 ROOT = Path(__file__).parents[2]
 MEMORY = 8 * 2**30
+LIKELY = 8
+"""So many of the tests that noticed the last faults are tried before all others."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Outcome:
     """What became of the trials in copies of one process."""
 
     killed: int = 0
+    survived: list[Trial] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
 
 
@@ -118,33 +121,38 @@ def _session(folder: str, places: Sequence[str], trials: Sequence[Trial], show: 
 def _try_all(items: list[Any], coverage: Coverage, trials: Sequence[Trial], show: Callable[[str], None]) -> Outcome:
     outcome = Outcome()
     functions = {path: functions_of(path) for path in {trial.path for trial in trials}}
+    noticing: list[int] = []  # the tests that noticed faults so far, the last one first
     gc.collect()
     gc.freeze()  # so that the copies share the memory
     for number, trial in enumerate(trials):
-        if number and number % 50 == 0:
+        if number and number % 25 == 0:
             show(f"{trial.folder}: {number} of {len(trials)}, {outcome.killed} noticed so far")
         codes = faulty_functions(trial.path, trial.mutant.source)
         reaching = coverage.reaching(trial.lines)
-        if codes and reaching:
-            seconds = sum(coverage.seconds[test] for test in reaching)
-            verdict = _in_a_process(
-                partial(_first_failure, items, reaching, functions[trial.path], codes), 20 + 5 * seconds
-            )
+        on_import = codes is None or bool(coverage.on_import & trial.lines)
+        if codes and reaching and codes.keys() <= functions[trial.path].keys():
+            tried_first = [test for test in noticing if test in set(reaching)][:LIKELY]
+            order = list(dict.fromkeys(tried_first + reaching))
+            work = partial(_first_failure, items, order, functions[trial.path], codes)
+            verdict = _in_a_process(work, 20 + 5 * coverage.time_of(reaching))
             if verdict is not None:
                 outcome.killed += 1
+                if isinstance(verdict, int):
+                    noticing = [verdict, *(test for test in noticing if test != verdict)]
                 continue
-        if codes is None or coverage.on_import & trial.lines:
-            reaching = coverage.all_tests()
-        seconds = sum(coverage.seconds[test] for test in reaching)
-        outcome.undecided.append(Undecided(trial, [items[test].nodeid for test in reaching], seconds))
+            if not on_import:
+                outcome.survived.append(trial)
+                show(f"survived: {trial}")
+                continue
+        tests = coverage.all_tests() if on_import else reaching
+        outcome.undecided.append(Undecided(trial, [items[test].nodeid for test in tests], coverage.time_of(tests)))
     return outcome
 
 
-def _first_failure(items: list[Any], tests: list[int], functions: Any, codes: Any) -> str | None:
-    """The first test that fails with the fault in place; none if the fault has no place in this process."""
-    if not exchange(functions, codes):
-        return None
-    return next((items[test].nodeid for test, passed in _run(items, tests) if not passed), None)
+def _first_failure(items: list[Any], tests: list[int], functions: Any, codes: Any) -> int | None:
+    """The first test that fails with the fault in place, if any does."""
+    exchange(functions, codes)
+    return next((test for test, passed in _run(items, tests) if not passed), None)
 
 
 def _reached(items: list[Any], source: str) -> Coverage | str:
@@ -175,7 +183,9 @@ def _run(items: list[Any], tests: Sequence[int]):
 def _pytest(places: Sequence[str], plugins: list[object]) -> int:
     import pytest
 
-    return int(pytest.main(["-x", "-q", "-s", "-p", "no:cacheprovider", "--no-header", *places], plugins=plugins))
+    # pytest imports the files named here by itself, without the fault, if it is to rewrite their assertions.
+    options = ["-x", "-q", "-s", "-p", "no:cacheprovider", "--assert=plain"]
+    return int(pytest.main([*options, *places], plugins=plugins))
 
 
 def start(work: Callable[[], object]) -> tuple[int, int]:

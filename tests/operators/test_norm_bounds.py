@@ -5,7 +5,17 @@ import math
 import pytest
 import torch
 
-from whorl.operators import CellGradient, Composed, ScaleStack, Smoothing, gaussian_weights, sample_scales
+from whorl.operators import (
+    CellGradient,
+    Composed,
+    DirectionalDerivatives,
+    Hessian,
+    Laplacian,
+    ScaleStack,
+    Smoothing,
+    gaussian_weights,
+    sample_scales,
+)
 from whorl.operators.symbol import maximum_bound
 
 
@@ -73,3 +83,21 @@ def test_the_norm_bound_is_above_a_maximum_between_the_nodes(dimension):
     bound = maximum_bound(symbol, degree, dimension)
     assert nodes < largest <= bound <= 1.02 * largest
     assert bound == pytest.approx(nodes / math.cos(math.pi / 32) ** dimension, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "order"), [(CellGradient, 1), (DirectionalDerivatives, 1), (Laplacian, 2), (Hessian, 2)], ids=str
+)
+@pytest.mark.parametrize("h", [0.5, 3.0])
+def test_derivatives_of_an_order_are_divided_by_that_power_of_the_pixel_size(kind, order, h):
+    """So are their norms, hence their squares by twice the power."""
+    K, scaled = kind(), kind(spacing=h)
+    u = torch.rand(1, 1, 5, 6, dtype=torch.float64)
+    torch.testing.assert_close(scaled(u), K(u) / h**order, rtol=1e-12, atol=1e-12)
+    assert scaled.squared_norm_bound(2) == pytest.approx(K.squared_norm_bound(2) / h ** (2 * order), rel=1e-12)
+
+
+def test_a_large_image_on_another_device_stays_there():
+    """The compiled loops are for the processor alone."""
+    u = torch.empty(1, 1, 2**9, 2**9, device="meta")
+    assert Smoothing(1.0)(u).device.type == "meta"

@@ -121,6 +121,8 @@ class Model(nn.Module):
 
         ``out`` receives the result: a contiguous tensor like ``u`` that shares no memory with it. Two that change
         places spare a loop of steps the fresh memory, which costs time where images are large. Not while learning.
+
+        The image is not searched for NaN and infinity, which a whole flow refuses: they spread to the pixels around.
         """
         u = self._checked(u)
         space = u.dim() - 2
