@@ -68,17 +68,13 @@ LONGER = {
 
 LARGER = {"batch": 32}
 ALONE = {"photo-27k": Trial(NAMED_PHOTO["photo-27k"], replace(NORMALISED, **LARGER))}
-ONWARD = {
-    "photo-27k": replace(ALONE["photo-27k"], training=replace(NORMALISED, **LARGER, **AGAIN), longer=7),
-    "photo-8k": Trial(NAMED_PHOTO["photo-8k"], replace(NORMALISED, **LARGER), longer=12),
-}
+ONWARD = {"photo-27k": replace(ALONE["photo-27k"], training=replace(NORMALISED, **LARGER, **AGAIN), longer=7)}
 LAST = {
-    "photo-66k": Trial(NAMED_PHOTO["photo-66k"], replace(NORMALISED, **LARGER), longer=9),
-    "photo-27k-stable": Trial(NAMED_PHOTO["photo-27k-stable"], replace(NORMALISED, **LARGER), longer=6),
-    "photo-colour": Trial(NAMED_PHOTO["photo-colour"], replace(BLIND, **LARGER), longer=4.5),
-    "photo-grey": Trial(NAMED_PHOTO["photo-grey"], replace(BLIND, **LARGER), longer=4.5),
+    "photo-66k": Trial(NAMED_PHOTO["photo-66k"], replace(NORMALISED, **LARGER), longer=8),
+    "photo-27k-stable": Trial(NAMED_PHOTO["photo-27k-stable"], replace(NORMALISED, **LARGER), longer=4),
+    "photo-8k": Trial(NAMED_PHOTO["photo-8k"], replace(NORMALISED, **LARGER), longer=8),
 }
-"""The calls of the second day, in batches of 32: the first from random weights and alone on the device, the others go
-on from shipped weights; ``longer`` is in thousands of steps, with ``--steps 1000``."""
+"""Longer calls in batches of 32: the first from random weights and alone on the device, the others go on
+from shipped weights; ``longer`` is in thousands of steps, with ``--steps 1000``."""
 
 CALLS = {"explore": EXPLORE, "final": FINAL, "longer": LONGER, "alone": ALONE, "onward": ONWARD, "last": LAST}

@@ -63,6 +63,10 @@ def test_all_numbers_of_a_step_have_derivatives(errors: dict[str, dict[str, floa
     assert len(errors["multiscale, own weights"]) == 6  # change, pulled, tau, contrast, both weights of scales
 
 
+def test_steps_write_where_the_caller_wants(errors: dict[str, dict[str, float]]) -> None:
+    assert errors["place"] == {"beside": 0.0, "onto": 0.0}
+
+
 def test_kernels_that_are_wrong_on_a_device_are_found_out(errors: dict[str, dict[str, float]]) -> None:
     assert errors["check"] == {"trusted": 1.0, "broken": 1.0}
 

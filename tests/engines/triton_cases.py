@@ -13,11 +13,13 @@ from torch import Tensor
 from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
 from whorl.blocks import DiffusionBlock
 from whorl.diffusivities import by_name
+from whorl.engines.base import Steps
 from whorl.engines.cuda.engine import TritonEngine
 from whorl.engines.cuda.launches import Launches, Tiling
 from whorl.models import build
 from whorl.networks import NetworkSpec, build_network
 from whorl.operators import CellGradient, ScaleStack, sample_scales
+from whorl.steps import Numbers
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 NEAR, FAR = sample_scales(2, 0.3, 1.6), sample_scales(2, 0.7, 4.0)  # radii of 2 and 3, and of 3 and 7 pixels
@@ -182,7 +184,20 @@ def check_cases() -> dict[str, dict[str, float]]:
     return {"check": found}
 
 
+def place_cases() -> dict[str, dict[str, float]]:
+    """Two steps into a place of the caller's: beside the image, and onto it."""
+    step, engine = build("perona-malik", contrast=9.0).to(DEVICE).description, TritonEngine()
+    steps = Steps(step, [step.complete(Numbers(0.2))] * 2)
+    u = 50 + 12 * torch.randn(1, 1, 6, 8, generator=torch.Generator().manual_seed(3)).to(DEVICE)
+    plain, beside, onto = engine.advance(steps, u), torch.empty_like(u), u.clone()
+    engine.advance(steps, u, beside)
+    once = Steps(step, steps.numbers[:1])
+    engine.advance(once, onto, onto)
+    engine.advance(once, onto, onto)
+    return {"place": {"beside": float((plain - beside).abs().max()), "onto": float((plain - onto).abs().max())}}
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    cases = (cell_cases, multiscale_cases, model_cases, unknown_cases, network_cases, check_cases)
+    cases = (cell_cases, multiscale_cases, model_cases, unknown_cases, network_cases, check_cases, place_cases)
     print(json.dumps({name: found for kind in cases for name, found in kind().items()}))

@@ -1,7 +1,7 @@
 """The compiled engine for CUDA devices: forms in, tensors out."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -101,8 +101,10 @@ class TritonEngine(CompiledEngine):
             first = _coefficients(step, steps.numbers[0])
             tensors = [_launches(form, part).tensor(part, first) for part in _turns(form, u)]
 
+        room = _room(steps, u, out)
+
         def one(u: Tensor, each: Row) -> Tensor:
-            after, coefficients = torch.empty_like(u), _coefficients(step, each)
+            after, coefficients = next(room), _coefficients(step, each)
             for k, (source, target) in enumerate(zip(_turns(form, u), _turns(form, after), strict=True)):
                 _launches(form, source).step(source, target, coefficients, tensors[k])
             return after
@@ -117,8 +119,10 @@ class TritonEngine(CompiledEngine):
             return ReferenceEngine().advance(steps, u)
         steer = launches.smoothed(u.flatten(0, 1)) if steps.frozen else None
 
+        room = _room(steps, u, out)
+
         def one(u: Tensor, each: Row) -> Tensor:
-            after, (tau, contrast, _, _) = torch.empty_like(u), steps.step.complete(each)
+            after, (tau, contrast, _, _) = next(room), steps.step.complete(each)
             coefficients = launches.coefficients(tau, contrast).to(u.device)
             launches.step(u.flatten(0, 1), after.flatten(0, 1), coefficients, steer)
             return after
@@ -131,6 +135,13 @@ class TritonEngine(CompiledEngine):
         for source, cotangent, target in zip(_turns(form, u), _turns(form, w), _turns(form, out), strict=True):
             sums.append(_launches(form, source).step_adjoint(source, cotangent, target, coefficients))
         return out, _derivatives(form, numbers, torch.stack(sums).sum(0, dtype=torch.float64))
+
+
+def _room(steps: Steps, u: Tensor, out: Tensor | None) -> Iterator[Tensor]:
+    """Where each step writes its image: the last one to ``out``, unless that is the image itself."""
+    for _ in steps.numbers[1:]:
+        yield torch.empty_like(u)
+    yield torch.empty_like(u) if out is None or out.data_ptr() == u.data_ptr() else out
 
 
 def _turns(form: Form, u: Tensor) -> Sequence[Tensor]:

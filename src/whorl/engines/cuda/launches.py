@@ -33,9 +33,9 @@ class Tiling:
     down = (8, 4, 128, 8)  # blocks of rows, rows of a block (4 or 8), columns, warps
     across = (8, 64, 4)  # rows, groups of four columns, warps
     gather = (4, 8, 64, 4)  # as down
-    cells = (128, 4, 8)  # groups of four cells, warps, unrolled scales
-    strips = (8, 8, 32)  # scales, rows, groups of four columns
-    strips_adjoint = (1, 8, 32)
+    cells = (128, 4, 2)  # groups of four cells, warps, unrolled scales; eight take ten times as long to compile
+    strips = (8, 4, 32)  # scales, rows, groups of four columns; eight rows take three times as long to compile
+    strips_adjoint = (1, 4, 32)
     step = (32, 64, 2)  # rows, groups of four columns, warps
 
 
