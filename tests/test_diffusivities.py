@@ -202,13 +202,14 @@ def test_rescaled_by_hand():
     assert torch.allclose(g(s2), twin(s2))
     assert torch.allclose(g.divided_difference(s2, s2 + 2), twin.divided_difference(s2, s2 + 2))
     assert float(g.contrast) == pytest.approx(1.5)
+    assert float(diffusivities.Rescaled(inner, 9.0).contrast) == pytest.approx(1.0)
     assert g.maximum() == 1
     assert diffusivities.Rescaled(diffusivities.RegularisedTV(0.5), 9.0).maximum() == pytest.approx(2.0)
 
 
 def test_defaults_and_scales():
     assert not diffusivities.Exponential().scale_adaptive
-    assert float(diffusivities.Exponential().contrast) == 1
+    assert all(kind().contrast.item() == 1 for kind in (*diffusivities.CLASSICAL, diffusivities.FreeForm))
     adaptive = diffusivities.Exponential([1.0, 2.0])
     assert adaptive.scale_adaptive
     assert adaptive.contrast.shape == (2, 1, 1, 1)
@@ -245,12 +246,80 @@ def test_close_is_measured_by_the_contrast():
     """At contrast 1000 a difference quotient over 1 would lose nine digits."""
     g = diffusivities.Weickert(1000.0)
     x = torch.tensor([0.9e6, 1.5e6], dtype=torch.float64)
-    assert torch.allclose(g.divided_difference(x, x + 1), g.slope(x + 0.5), rtol=1e-9, atol=0)
+    for width in (1.0, 1e-3):  # which would lose twelve
+        assert torch.allclose(g.divided_difference(x, x + width), g.slope(x + width / 2), rtol=1e-9, atol=0)
+        # The difference of two secants is half the curvature times the distance of the outer ends.
+        y, z = x + 0.5 * width, x + width
+        bend = 0.5 * g.curvature(y) * (z - x)
+        assert torch.allclose(g.difference_of_secants(x, y, z), bend, rtol=1e-5 * width + 1e-9, atol=0)
 
 
 def test_largest_value_follows_the_smallest_contrast():
     assert diffusivities.RegularisedTV([0.5, 2.0]).maximum() == pytest.approx(2.0)
     assert diffusivities.RegularisedTV(0.5, trainable=True).maximum() == pytest.approx(2.0)
+
+
+# Ends on either side of a kink of the slope, which Tukey's has at 5 contrast² = 31.25, have a curvature of no size.
+STARTS = torch.tensor([0.01, 1.0, 5.0, 9.0, 20.0], dtype=torch.float64)
+
+
+@parametrised
+@pytest.mark.parametrize(("up", "across"), [(0.05, 0.1), (0.1, 0.02), (1.0, 3.0), (0.02, 5.0), (6.0, 0.3)])
+def test_differences_of_secants_are_those_of_difference_quotients(g, up, across):
+    x, y, z = STARTS, STARTS + up, STARTS + up + across
+    exact = (g(z) - g(y)) / (z - y) - (g(y) - g(x)) / (y - x)
+    # Each quotient loses eps / width of its digits. The Gauss rule leaves r^-10 with r = 2 d / h, where h is half the
+    # distance of the ends and d that of the nearest pole, a double one: 0.075 and 0.39 at the free form's first step.
+    noise = 8 * torch.finfo(torch.float64).eps * g.maximum() / min(up, across)
+    assert torch.allclose(g.difference_of_secants(x, y, z), exact, rtol=100 * 10.4**-10, atol=noise)
+
+
+@parametrised
+def test_where_three_ends_meet_the_difference_of_secants_is_half_the_curvature(g):
+    x = STARTS
+    for width in (1e-6, 1e-10):
+        y, z = x + 0.4 * width, x + width
+        bend = 0.5 * g.curvature(x) * (z - x)
+        assert torch.allclose(g.difference_of_secants(x, y, z), bend, rtol=10 * width + 1e-9, atol=0)
+    assert torch.equal(g.difference_of_secants(x, x, x), torch.zeros_like(x))
+
+
+@parametrised
+def test_curvature_asks_for_no_more_derivatives_than_its_caller(g):
+    s2 = STARTS.clone()
+    with torch.no_grad():
+        assert not g.curvature(s2).requires_grad
+        assert not g.curvature(s2.clone().requires_grad_()).requires_grad
+    g.curvature(s2)
+    assert not s2.requires_grad
+    x = STARTS.clone().requires_grad_()
+    value = g.curvature(x)
+    if value.requires_grad:
+        (third,) = torch.autograd.grad(value.sum(), x)
+        h = 1e-5
+        quotient = (g.curvature(STARTS * (1 + h)) - g.curvature(STARTS * (1 - h))) / (2 * h * STARTS)
+        assert torch.allclose(third, quotient.detach(), rtol=1e-5, atol=1e-9)
+
+
+@parametrised
+def test_curvature_is_finite_at_zero(g, dtype):
+    assert torch.isfinite(g.curvature(torch.zeros(2, dtype=dtype))).all()
+
+
+@pytest.mark.parametrize("space", [2, 3])
+def test_each_channel_and_scale_has_its_contrast(space):
+    contrasts = [[1.0, 2.0], [3.0, 4.0]]
+    g = diffusivities.Rational(contrasts)
+    responses = torch.full((1, 2, 2, 1, *[1] * space), 9.0)
+    expected = [[1 / (1 + 9 / contrast**2) for contrast in row] for row in contrasts]
+    assert torch.allclose(g(responses)[0, ..., 0, 0].reshape(2, 2), torch.tensor(expected))
+
+
+def test_along_what_contrasts_differ():
+    assert diffusivities.Rational(1.0).varies == ()
+    assert diffusivities.Rational([1.0, 2.0]).varies == ("scales",)
+    assert diffusivities.Rational([[1.0], [2.0]]).varies == ("channels",)
+    assert diffusivities.Rational([[1.0, 2.0], [3.0, 4.0]]).varies == ("channels", "scales")
 
 
 def test_closed_forms_are_known():

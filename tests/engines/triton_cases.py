@@ -116,8 +116,9 @@ def model_cases() -> dict[str, dict[str, float]]:
     """Several steps, cycles with mixed iterates and with a diffusion tensor that stays."""
     u = (50 + 12 * torch.randn(1, 2, 6, 8, generator=torch.Generator().manual_seed(3), dtype=torch.float64)).to(DEVICE)
     found = {}
-    for name in ("perona-malik", "weickert-brox", "eed", "ced"):
-        model = build(name, contrast=9.0).to(DEVICE)
+    # Noise has little coherence: at the contrast of the others CED would do next to nothing, and rounding would count.
+    for name, contrast in (("perona-malik", 9.0), ("weickert-brox", 9.0), ("eed", 9.0), ("ced", 1.0)):
+        model = build(name, contrast=contrast).to(DEVICE)
         for scheme in ("explicit", "fed", "fsi"):
             with torch.no_grad():
                 mine = model(u.float(), 1.5, scheme=scheme, engine="triton")
