@@ -117,18 +117,8 @@ def diffuse(
         if not sized:
             # What is known of the image is told the model: defaults in space may differ from those in the plane.
             given["spacing"] = validation.spacing(1.0 if spacing is None else spacing, "diffuse").along(u.dim() - 2)
-    if (
-        channel_axis is None
-        and page_axis is None
-        and u.dim() == 5
-        and not sized
-        and min(image.shape[0], image.shape[-1]) <= FEW
-    ):
-        raise ShapeError(
-            f"diffuse: shape {tuple(image.shape)} may be colour or a thin volume. For colour name the channel_axis, "
-            "usually -1; for a stack of pictures the page_axis; for a volume give the size of its voxels, "
-            "spacing=(h_z, h_y, h_x)."
-        )
+    if channel_axis is None and page_axis is None and u.dim() == 5 and not sized:
+        check_volume(image.shape, "diffuse")
     if noise is not None and (contrast is not None or isinstance(model, models.Model)):
         raise ValueError(f"diffuse: noise = {noise} has no effect beside a contrast. Leave one of them out.")
     if not isinstance(model, models.Model):
@@ -153,6 +143,16 @@ def _check_name(name: str) -> None:
 
     if name in (*photo_networks(), *available()):
         raise ValueError(f"{name} is a trained network. Call whorl.denoise(image, network={name!r}).")
+
+
+def check_volume(shape: Sequence[int], caller: str) -> None:
+    """Refuse three axes that may be colour as well."""
+    if min(shape[0], shape[-1]) <= FEW:
+        raise ShapeError(
+            f"{caller}: shape {tuple(shape)} may be colour or a thin volume. For colour name the channel_axis, "
+            "usually -1; for a stack of pictures the page_axis; for a volume give the size of its voxels, "
+            "spacing=(h_z, h_y, h_x)."
+        )
 
 
 def _network(

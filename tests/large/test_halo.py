@@ -64,12 +64,13 @@ def test_window_does_not_see_beyond_its_halo():
     u = torch.rand(1, 1, 40, 50)
     window = large.Window(10, 20, 15, 30)
     grown = window.grown(large.halo(steps), 40, 50)
-    cut = u[..., grown.top : grown.bottom, grown.left : grown.right].contiguous()
+    cut = u[(..., *grown.slices)].contiguous()
     from whorl.large.run import in_window
 
-    result = in_window(cut, steps, grown, window, 40, 50)
-    u[..., : grown.top, :] += 1
-    u[..., :, grown.right :] += 1
+    result = in_window(cut, steps, grown, window, (40, 50))
+    top, _, _, right = grown
+    u[..., :top, :] += 1
+    u[..., :, right:] += 1
     whole = u
     for stage in steps:
         whole = stage.apply(whole)

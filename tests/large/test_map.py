@@ -58,7 +58,7 @@ def test_bits_of_the_whole_on_many_scales(name, engine):
     image = picture((130, 151, 1), "f4")
     model = models.build(name, contrast=300.0)
     whole = whole_image(image, model, 1.0, engine)
-    assert len(large.plan(130, 151, large.stages(model, 1.0), tile=40).passes) > 1  # through a scratch file
+    assert len(large.plan((130, 151), large.stages(model, 1.0), tile=40).passes) > 1  # through a scratch file
     assert np.array_equal(large.map(image, model, time=1.0, tile=40, channel_axis=-1, engine=engine), whole)
 
 

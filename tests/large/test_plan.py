@@ -1,5 +1,6 @@
 """The plan is the cheapest within its memory, and covers the image once."""
 
+import math
 import tracemalloc
 from pathlib import Path
 
@@ -15,12 +16,12 @@ from whorl.large.scratch import Scratch
 def model_plan(name, time, size=8192, **options):
     steps = large.stages(models.build(name, contrast=9.0), time)
     pixel, scratch = working_bytes(steps, 1, torch.float32)
-    return large.plan(size, size, steps, bytes_per_pixel=pixel, scratch_cost=scratch, **options), pixel
+    return large.plan((size, size), steps, bytes_per_pixel=pixel, scratch_cost=scratch, **options), pixel
 
 
 def test_small_images_are_one_window_and_one_pass():
     chosen, _ = model_plan("multiscale-isotropic", 10.0, size=256)
-    assert (chosen.rows, chosen.columns, len(chosen.passes), chosen.count) == (256, 256, 1, 1)
+    assert (chosen.sides, len(chosen.passes), chosen.count) == ((256, 256), 1, 1)
 
 
 def test_local_models_take_one_pass_and_wide_ones_several():
@@ -34,7 +35,7 @@ def test_local_models_take_one_pass_and_wide_ones_several():
 @pytest.mark.parametrize("name", ["perona-malik", "eed", "multiscale-isotropic"])
 def test_windows_with_halo_fit_the_memory(name, memory):
     chosen, pixel = model_plan(name, 4.0, memory=memory)
-    assert (chosen.rows + 2 * chosen.halo) * (chosen.columns + 2 * chosen.halo) * pixel <= memory
+    assert math.prod(side + 2 * chosen.halo for side in chosen.sides) * pixel <= memory
 
 
 def test_cheapest_division_is_taken():
@@ -54,22 +55,22 @@ def test_cheapest_division_is_taken():
 
 def test_windows_are_whole_tiles_of_the_output():
     chosen, _ = model_plan("perona-malik", 1.0, grain=(256, 512), memory=2**26)
-    assert chosen.rows % 256 == 0
-    assert chosen.columns % 512 == 0
+    assert chosen.sides[0] % 256 == 0
+    assert chosen.sides[1] % 512 == 0
 
 
 @pytest.mark.parametrize(("height", "width", "rows", "columns"), [(10, 10, 3, 4), (1, 7, 5, 2), (6, 6, 6, 6)])
 def test_windows_cover_every_pixel_once(height, width, rows, columns):
     hits = np.zeros((height, width), int)
-    for window in large.windows(height, width, rows, columns):
-        hits[window.top : window.bottom, window.left : window.right] += 1
+    for window in large.windows((height, width), (rows, columns)):
+        hits[window.slices] += 1
     assert (hits == 1).all()
 
 
 def test_scratch_holds_what_is_written_and_has_no_name(tmp_path):
     planes = np.random.default_rng(0).normal(size=(2, 30, 40))
-    scratch = Scratch(tmp_path, 30, 40)
-    for window in large.windows(30, 40, 7, 11):
+    scratch = Scratch(tmp_path, (30, 40))
+    for window in large.windows((30, 40), (7, 11)):
         scratch.write(window, planes[window.inside(large.Window(0, 30, 0, 40))])
     assert list(tmp_path.iterdir()) == []
     for window in (large.Window(0, 30, 0, 40), large.Window(3, 17, 0, 40), large.Window(5, 6, 39, 40)):
@@ -116,8 +117,8 @@ def test_memory_is_that_of_the_windows_not_of_the_image(tmp_path):
 def test_wide_grains_make_flat_windows():
     """Where the output lies in strips, windows are as wide as the image, and no larger for that."""
     steps = large.stages(models.build("gerig", contrast=1.0), time=1.0)
-    free = large.plan(20_000, 20_000, steps, bytes_per_pixel=100.0, memory=2**28)
-    strips = large.plan(20_000, 20_000, steps, grain=(8, 20_000), bytes_per_pixel=100.0, memory=2**28)
-    assert strips.columns == 20_000
-    assert strips.rows % 8 == 0
-    assert strips.rows * strips.columns <= free.rows * free.columns
+    free = large.plan((20_000, 20_000), steps, bytes_per_pixel=100.0, memory=2**28)
+    strips = large.plan((20_000, 20_000), steps, grain=(8, 20_000), bytes_per_pixel=100.0, memory=2**28)
+    assert strips.sides[1] == 20_000
+    assert strips.sides[0] % 8 == 0
+    assert math.prod(strips.sides) <= math.prod(free.sides)

@@ -45,7 +45,8 @@ def noise_level(samples: Sequence[Tensor]) -> float:
 
     All samples are taken together; channels too. The smallest and the largest value of all samples are taken for black
     and white. Texture that fills the whole picture is taken for noise; noise that was smoothed or compressed comes out
-    too low. Without three pixels along every axis nothing is known, and the level is 0.
+    too low. Axes of less than three pixels
+    are not looked along; where there is no other, nothing is known, and the level is 0.
 
     >>> noisy = 100 + 7 * torch.randn(1, 1, 200, 300, generator=torch.Generator().manual_seed(0))
     >>> round(noise_level([noisy]), 1)
@@ -55,7 +56,7 @@ def noise_level(samples: Sequence[Tensor]) -> float:
         raise ShapeError("noise_level: expected images (n, c, y, x) or volumes (n, c, z, y, x).")
     for part in samples:
         validation.finite(part, "noise_level")
-    parts = [part.detach().double() for part in samples if min(part.shape[2:]) > 2]
+    parts = [thick for part in samples if (thick := _thick(part.detach().double())).dim() > 2]
     if not parts:
         return 0.0
     black, white = (float(end(torch.stack([end(part) for part in parts]))) for end in (torch.min, torch.max))
@@ -66,6 +67,12 @@ def noise_level(samples: Sequence[Tensor]) -> float:
     spread, mean, cut = (column[cut <= allowed] for column in (spread, mean, cut))
     spread = torch.where((cut > FREE / 2) & (spread > 0), _uncut(mean, spread, black, white), spread)
     return float(torch.quantile(spread, QUANTILE)) / _quantile_of_noise(size)
+
+
+def _thick(u: Tensor) -> Tensor:
+    """The images without their axes of space of less than three pixels, whose slices become images of their own."""
+    thin = [axis for axis in range(2, u.dim()) if u.shape[axis] < 3]
+    return u.movedim(thin, tuple(range(len(thin)))).flatten(0, len(thin)) if thin else u
 
 
 def _blocks(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor]:

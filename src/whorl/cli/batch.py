@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,16 +11,18 @@ from typing import Any
 
 import typer
 
+from whorl import __version__
 from whorl.cli.jobs import jobs
 from whorl.cli.progress import progress
 from whorl.cli.treatments import Treatment
 from whorl.files import Page
-from whorl.files.volume import read_volume, volume_kind, write_volume
+from whorl.files.volume import VolumeFile, open_volume, volume_kind
 from whorl.foundations.strict_json import strict_json
 from whorl.large import Stage
 from whorl.large.pictures import Job, Pages, filter_file, inspect
+from whorl.large.volumes import filter_volume, plan_volume, work_folder
 
-__all__ = ["Batch", "as_tile"]
+__all__ = ["Batch", "as_memory", "as_tile"]
 
 
 class Batch:
@@ -30,13 +33,19 @@ class Batch:
         verb: str,
         treatment: Treatment,
         tile: int | None,
-        pages: Pages,
+        pages: Pages | None,
         *,
         force: bool,
         quiet: bool,
         as_json: bool,
+        volume: bool = False,
+        memory: int | None = None,
+        preview: int | None = None,
     ) -> None:
+        if volume and pages is not None:
+            raise ValueError(f"--volume and --pages {pages} contradict each other. Give one of them.")
         self.verb, self.treatment, self.tile, self.pages = verb, treatment, tile, pages
+        self.volume, self.memory, self.preview = volume, memory, preview
         self.force, self.quiet, self.as_json = force, quiet, as_json
 
     def run(self, paths: Sequence[Path], dry_run: bool = False) -> None:
@@ -71,48 +80,74 @@ class Batch:
 
         record: dict[str, Any] = {"input": str(source), "output": str(target)}
         start = time.perf_counter()
-        if volume_kind(source):
-            return record | self._volume(source, target, advance)
+        how: dict[str, Any] = {"tile": self.tile, "memory": self.memory}
         try:
+            if (file := self._opened(source)) is not None:
+                with file:
+                    return record | self._volume(file, target, advance, how)
+            if self.preview is not None:
+                raise ValueError(f"{source}: --preview is for volumes. Give --volume if its pages are slices of one.")
+            how["pages"] = self.pages or "separate"
             if advance is None:
-                job = inspect(source, target, choose, tile=self.tile, pages=self.pages)
+                job = inspect(source, target, choose, **how)
             else:
                 job = filter_file(
-                    source, target, choose, tile=self.tile, pages=self.pages, device=self.treatment.device,
-                    force=self.force, advance=advance,
-                )  # fmt: skip
+                    source, target, choose, device=self.treatment.device, force=self.force, advance=advance, **how
+                )
         except Exception as error:  # one picture must not stop the others
             if os.environ.get("WHORL_TRACEBACK"):
                 raise
             return record | _failure(error, source, target)
         record |= {"seconds": round(time.perf_counter() - start, 3)} if advance else {}
+        if len(chosen) > 1 and self.pages is None and self.treatment.volumes:
+            record["hint"] = "filtered as separate pictures; --volume takes them as one volume"
         return record | {"pages": [_described(job, number, page) for number, page in enumerate(chosen)]}
 
-    def _volume(self, source: Path, target: Path, advance: Callable[[float], None] | None) -> dict[str, Any]:
-        """Filter one volume, whole and in its three dimensions; only read it without ``advance``."""
+    def _opened(self, source: Path) -> VolumeFile | None:
+        """The volume in a file; None for pictures, and where stacks are to be taken for pictures."""
+        if volume_kind(source) or (self.treatment.volumes and self.pages is None):
+            return open_volume(source, self.volume)
+        return None
+
+    def _volume(
+        self, file: VolumeFile, target: Path, advance: Callable[[float], None] | None, how: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Filter the volumes of a file in their three dimensions; only plan it without ``advance``."""
         start = time.perf_counter()
-        try:
-            volume = read_volume(source)
-            depth, height, width = volume.samples.shape
-            page = {"width": width, "height": height, "depth": depth, "channels": 1, "colour": "volume", "windows": 1}
-            page |= {"dtype": str(volume.samples.dtype)}
-            if advance is None:
-                return {"pages": [page | {"model": getattr(self.treatment, "name", "")}]}
-            result, chosen = self.treatment.volume(volume)
-            write_volume(target, result, self.force)
-            advance(1.0)
-        except Exception as error:
-            if os.environ.get("WHORL_TRACEBACK"):
+        stages, chosen = self.treatment.volume(file)
+        page: dict[str, Any] = {"width": file.shape[2], "height": file.shape[1], "depth": file.shape[0]}
+        page |= {"channels": file.channels, "colour": "volume", "dtype": str(file.dtype), **chosen}
+        if self.preview is not None and advance is not None:
+            from whorl.cli.preview import preview
+
+            plan = plan_volume(file, stages, **how)
+            picture, seconds = preview(file, target, stages, plan, self.preview, self.treatment.device)
+            record: dict[str, Any] = {"output": str(picture), "seconds": round(time.perf_counter() - start, 3)}
+            record |= {"whole_seconds": seconds, "hint": f"all of it will take about {_duration(seconds)}"}
+        elif advance is None:
+            plan, record = plan_volume(file, stages, **how), {}
+        else:
+            try:
+                plan, resumed = filter_volume(
+                    file, target, stages, device=self.treatment.device, force=self.force, advance=advance,
+                    description={"version": __version__, **chosen}, **how,
+                )  # fmt: skip
+            except (KeyboardInterrupt, SystemExit):
+                if work_folder(target).exists():
+                    print(f"whorl {self.verb}: {target}: stopped; the same command goes on from here.", file=sys.stderr)
                 raise
-            return _failure(error, source, target)
-        return {"seconds": round(time.perf_counter() - start, 3), "pages": [page | chosen]}
+            record = {"seconds": round(time.perf_counter() - start, 3), "resumed": resumed}
+            record |= {"hint": "went on where it was stopped"} if resumed else {}
+        page |= {"windows": plan.count, "passes": len(plan.passes), "halo": plan.halo}
+        return record | {"pages": [page] * file.count}
 
     def _tell(self, record: dict[str, Any], dry_run: bool) -> None:
         if "error" in record:
             print(f"whorl {self.verb}: {record['error']}", file=sys.stderr)
         elif not self.quiet:
             took = "" if dry_run else f", {_duration(record['seconds'])}"
-            typer.echo(f"{record['input']} -> {record['output']}: {summary(record['pages'])}{took}")
+            hint = f"; {record['hint']}" if "hint" in record else ""
+            typer.echo(f"{record['input']} -> {record['output']}: {summary(record['pages'])}{took}{hint}")
 
 
 def as_tile(text: str) -> int | None:
@@ -126,6 +161,21 @@ def as_tile(text: str) -> int | None:
     if not text.isdigit() or int(text) < 1:
         raise ValueError(f"--tile {text}: expected auto or a number of pixels such as 1024.")
     return int(text)
+
+
+def as_memory(text: str | None) -> int | None:
+    """A number of bytes from ``--memory``: a number with MB, GB, MiB or GiB behind it.
+
+    >>> as_memory("2GB"), as_memory("512 MiB")
+    (2000000000, 536870912)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([KMGT])(i?)B?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"--memory {text}: expected a size such as 2GB or 512MB.")
+    number, prefix, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(prefix.upper()) + 1))
 
 
 def _failure(error: Exception, source: Path, target: Path) -> dict[str, Any]:

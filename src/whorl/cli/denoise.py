@@ -31,7 +31,7 @@ def command(
         ),
     ] = None,
     tile: Tile = "auto",
-    pages: PagesMode = "separate",
+    pages: PagesMode = None,
     per_page: PerPage = False,
     device: DeviceName = "cpu",
     threads: Threads = None,

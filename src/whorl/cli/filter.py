@@ -13,6 +13,7 @@ from whorl.cli.options import (
     DryRun,
     Force,
     Gamma,
+    Memory,
     ModelName,
     Noise,
     PagesMode,
@@ -32,6 +33,8 @@ EXAMPLES = (
     "whorl filter scans/ more.tif filtered/         folders and files, into a folder",
     "whorl filter huge.tif out.tif --tile auto      in windows, in little memory",
     "whorl filter --model eed tomo.mrc out.mrc      a volume, in three dimensions",
+    "whorl filter --preview 96 tomo.mrc out.mrc     a look at a block of it first",
+    "whorl filter --memory 2GB brain.zarr out.zarr  a volume larger than memory",
     "whorl filter -n --json scans/ filtered/        what would be done, for a program",
 )
 
@@ -61,7 +64,21 @@ def command(
     scheme: SchemeName = "explicit",
     spacing: SpacingText = "auto",
     tile: Tile = "auto",
-    pages: PagesMode = "separate",
+    memory: Memory = None,
+    pages: PagesMode = None,
+    volume: Annotated[
+        bool, typer.Option("--volume", help="Take a stack whose axes have no names for one volume, pages along z.")
+    ] = False,
+    preview: Annotated[
+        int | None,
+        typer.Option(
+            "--preview",
+            min=4,
+            metavar="N",
+            help="Filter only a block of N voxels a side in the middle of a volume, write its slices before and after "
+            "into a picture beside OUT, and say how long all of it would take.",
+        ),
+    ] = None,
     per_page: PerPage = False,
     device: DeviceName = "cpu",
     threads: Threads = None,
@@ -72,17 +89,20 @@ def command(
 ) -> None:
     """Smooth pictures with a diffusion model: edges above the contrast stay, the rest is smoothed.
 
-    Reads and writes PNG, JPEG, TIFF, BigTIFF and zarr, and reads WebP and BMP. MRC, NIfTI and NRRD files are filtered
-    as volumes, with the voxel size and the header of the file. Type, alpha, resolution, orientation
+    Reads and writes PNG, JPEG, TIFF, BigTIFF and zarr, and reads WebP and BMP. Type, alpha, resolution, orientation
     and colour profile are kept. Colours are filtered jointly, except by single-channel models (perona-malik, you-kaveh,
     lysaker, eed, weickert-integration), which take one channel after the other.
+
+    MRC, NIfTI and NRRD files, and TIFF and zarr whose axes say z (OME-TIFF, ImageJ, OME-Zarr), are volumes: they are
+    filtered in three dimensions, with the voxel size of the file, and keep its header. A volume that is filtered in
+    several windows goes on where it was stopped, when the same command is given again.
 
     Without --contrast the noise of the picture is measured (or given with --noise); the contrast is a multiple of it,
     and the flow stops when most of the noise is gone. One setting is used for all pages of a file, and reported. Where
     the file says that its pixels are not square, distances along both axes are measured alike: time is in units of the
     shorter side of a pixel.
     """
-    from whorl.cli.batch import Batch, as_tile
+    from whorl.cli.batch import Batch, as_memory, as_tile
     from whorl.cli.machine import prepare
     from whorl.cli.treatments import Diffusion, as_spacing
 
@@ -98,5 +118,8 @@ def command(
         spacing=as_spacing(spacing),
         per_page=per_page,
     )
-    batch = Batch("filter", treatment, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
+    batch = Batch(
+        "filter", treatment, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json,
+        volume=volume, memory=as_memory(memory), preview=preview,
+    )  # fmt: skip
     batch.run([Path(path) for path in paths], dry_run=dry_run)

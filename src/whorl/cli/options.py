@@ -14,6 +14,7 @@ __all__ = [
     "DryRun",
     "Force",
     "Gamma",
+    "Memory",
     "ModelName",
     "Noise",
     "PagesMode",
@@ -40,8 +41,8 @@ SpacingText = Annotated[
     str,
     typer.Option(
         "--spacing",
-        metavar="auto|Y,X",
-        help="Height and width of a pixel, of which the ratio counts; auto: as the file says.",
+        metavar="auto|[Z,]Y,X",
+        help="Size of a pixel or voxel, of which the ratio counts; auto: as the file says.",
     ),
 ]
 Tile = Annotated[
@@ -49,8 +50,16 @@ Tile = Annotated[
     typer.Option("--tile", metavar="auto|N", help="Side of the windows in pixels; auto: by cost, in little memory."),
 ]
 PagesMode = Annotated[
-    Literal["separate", "channels"],
-    typer.Option("--pages", help="Pages of a file one by one, or all as the channels of one picture."),
+    Literal["separate", "channels"] | None,
+    typer.Option(
+        "--pages",
+        show_default=False,
+        help="Pages of a file one by one (default), or all as the channels of one picture.",
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="Memory for the whole program, such as 2GB; windows are cut to fit."),
 ]
 ModelName = Annotated[
     str,

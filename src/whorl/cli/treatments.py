@@ -13,10 +13,10 @@ from whorl.automatic import DEFAULT_TIME, AutomaticSettings, automatic_settings,
 from whorl.denoising import COLOUR, GREY
 from whorl.files import Page
 from whorl.files.layout import pixel_aspect
-from whorl.files.volume import Volume
-from whorl.foundations.samples import working_dtype
+from whorl.files.volume import VolumeFile
 from whorl.large import Stage, network_stages, stages
 from whorl.large.pictures import sample_blocks
+from whorl.large.volumes import sample_boxes
 from whorl.networks.cards import ModelCard, load_card
 from whorl.networks.denoiser import Denoiser, value_range
 from whorl.networks.photo import PhotoNetwork
@@ -43,8 +43,11 @@ class Treatment(ABC):
         for page in pages:
             yield self._stages(page, self._measured([page]) if together is None else together)
 
-    def volume(self, volume: Volume) -> tuple[Volume, dict[str, Any]]:
-        """A volume filtered, and the numbers that describe how."""
+    volumes: bool = False
+    """Whether volumes are filtered too."""
+
+    def volume(self, file: VolumeFile) -> tuple[Sequence[Stage], dict[str, Any]]:
+        """The stages for the volumes of a file, and the numbers that describe them."""
         raise ValueError("networks are trained on pictures and take no volumes. Use whorl filter.")
 
     @abstractmethod
@@ -59,8 +62,11 @@ class Treatment(ABC):
 class Diffusion(Treatment):
     """A model of the catalogue; without a contrast, contrast and time follow from the noise of the pages.
 
-    ``spacing`` is the size of a pixel along y and x, of which the ratio counts; None takes that of the file.
+    ``spacing`` is the size of a pixel along y and x, or of a voxel along z, y and x, of which the ratio counts; None
+    takes that of the file.
     """
+
+    volumes = True
 
     def __init__(
         self,
@@ -92,7 +98,31 @@ class Diffusion(Treatment):
         return automatic_settings(self.name, parts, noise=self.noise, time=self.time, **options)
 
     def _stages(self, page: Page, measured: AutomaticSettings) -> tuple[Sequence[Stage], dict[str, Any]]:
-        aspect = self._aspect(page)
+        return self._described(measured, self._aspect(page))
+
+    def volume(self, file: VolumeFile) -> tuple[Sequence[Stage], dict[str, Any]]:
+        """Steps in three dimensions; the size of a voxel is the file's unless told otherwise.
+
+        Lengths and time are in units of the shortest side of a voxel.
+        """
+        if self.spacing is not None and len(self.spacing) != 3:
+            raise ValueError(
+                f"--spacing {_listed(self.spacing)}: a volume needs depth, height and width, such as 4,1,1."
+            )
+        sizes = self.spacing or file.spacing or (1.0, 1.0, 1.0)
+        aspect = tuple(round(size / min(sizes), 6) for size in sizes)
+        if self.contrast is None:
+            parts = [torch.from_numpy(block)[None].to(self.device) for block in sample_boxes(file)]
+            options = {**self.options, "spacing": aspect}
+            measured = automatic_settings(self.name, parts, noise=self.noise, time=self.time, **options)
+        else:
+            measured = AutomaticSettings(0.0, self.contrast, DEFAULT_TIME if self.time is None else self.time)
+        return self._described(measured, aspect)
+
+    def _described(
+        self, measured: AutomaticSettings, aspect: tuple[float, ...]
+    ) -> tuple[Sequence[Stage], dict[str, Any]]:
+        """The stages for these settings, and the settings for a report."""
         steps = self._steps(measured.contrast, measured.time, aspect)
         record: dict[str, Any] = {"model": self.name}
         if self.contrast is None:
@@ -103,32 +133,6 @@ class Diffusion(Treatment):
             record["copied"] = True
         return steps, record | {"steps": sum(stage.steps for stage in steps)}
 
-    def volume(self, volume: Volume) -> tuple[Volume, dict[str, Any]]:
-        """Filtered in its own three dimensions; the size of a voxel is the file's unless told otherwise.
-
-        Lengths and time are in units of the shortest side of a voxel.
-        """
-        given = self.spacing if self.spacing is None or len(self.spacing) == 3 else None
-        if self.spacing is not None and given is None:
-            raise ValueError(
-                f"--spacing {_listed(self.spacing)}: a volume needs depth, height and width, such as 4,1,1."
-            )
-        sizes = given or volume.spacing or (1.0, 1.0, 1.0)
-        aspect = tuple(round(size / min(sizes), 6) for size in sizes)
-        kind = working_dtype(volume.samples.dtype)
-        u = torch.from_numpy(volume.samples.astype(kind))[None, None].to(self.device)
-        time = DEFAULT_TIME if self.time is None else self.time
-        measured = AutomaticSettings(0.0, self.contrast or 0.0, time)
-        if self.contrast is None:
-            options = {**self.options, "spacing": aspect}
-            measured = automatic_settings(self.name, [u], noise=self.noise, time=self.time, **options)
-        model = models.build(self.name, contrast=measured.contrast or 1.0, spacing=aspect, **self.options)
-        with torch.no_grad():
-            result = model.to(self.device)(u, measured.time, scheme=self.scheme) if measured.time else u
-        record = {"model": self.name, "contrast": measured.contrast, "contrast_measured": self.contrast is None}
-        record |= {"time": measured.time, "scheme": self.scheme, "spacing": list(aspect)}
-        return volume.with_samples(result[0, 0].cpu().numpy()), record
-
     def _aspect(self, page: Page) -> tuple[float, float]:
         if self.spacing is not None and len(self.spacing) == 3:
             raise ValueError(
@@ -136,11 +140,11 @@ class Diffusion(Treatment):
             )
         return page.metadata.aspect if self.spacing is None else pixel_aspect(self.spacing)
 
-    def _model(self, contrast: float, aspect: tuple[float, float]) -> models.Model:
+    def _model(self, contrast: float, aspect: tuple[float, ...]) -> models.Model:
         return models.build(self.name, contrast=contrast, spacing=aspect, **self.options).to(self.device)
 
-    def _steps(self, contrast: float, time: float, aspect: tuple[float, float]) -> Sequence[Stage]:
-        return stages(self._model(contrast, aspect), time, scheme=self.scheme)
+    def _steps(self, contrast: float, time: float, aspect: tuple[float, ...]) -> Sequence[Stage]:
+        return stages(self._model(contrast, aspect), time, scheme=self.scheme, dimension=len(aspect))
 
 
 class Denoising(Treatment):

@@ -18,7 +18,7 @@ from whorl.files.tiff_writer import TiffWriter
 from whorl.files.zarr_arrays import ZarrReader, ZarrWriter
 from whorl.foundations.atomic import beside
 
-__all__ = ["READ_ONLY", "SUFFIXES", "check_writable", "is_zarr", "open_reader", "open_writer"]
+__all__ = ["READ_ONLY", "SUFFIXES", "check_writable", "is_zarr", "kind_of", "open_reader", "open_writer"]
 
 SUFFIXES = {
     ".png": "png",
@@ -58,7 +58,7 @@ def open_reader(path: str | Path, max_pixels: int = MAX_PIXELS) -> Reader:
     """
     path = Path(path)
     try:
-        return READERS[_kind_of(path)](path, max_pixels)
+        return READERS[kind_of(path)](path, max_pixels)
     except FileError:
         raise
     except OSError as error:
@@ -102,7 +102,7 @@ def is_zarr(path: Path) -> bool:
     return any(os.path.exists(path / name) for name in ZARR_FILES)  # False, no error, in a folder closed to us
 
 
-def _kind_of(path: Path) -> str:
+def kind_of(path: Path) -> str:
     """The format of a file or folder, by its first bytes."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):

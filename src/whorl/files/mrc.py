@@ -5,54 +5,80 @@ from pathlib import Path
 import numpy as np
 
 from whorl.errors import FileError
-from whorl.files.volume import Volume, known_spacing
+from whorl.files.raw_volume import RawVolume, open_plain
+from whorl.files.volume import Result, known_spacing
 
-__all__ = ["read", "write"]
+__all__ = ["MrcFile"]
 
 STATISTICS = ("dmin", "dmax", "dmean", "rms")
+HEADER = 1024
+IMOD_STAMP, STAMP_AT, FLAGS_AT = 1146047817, 152, 156
+"""IMOD marks its files, and whether their bytes have a sign, in a part of the header that is free for such use."""
 
 
-def read(path: Path) -> Volume:
-    """The volume; its data must be as long as its header says."""
-    import mrcfile
+class MrcFile(RawVolume):
+    """A tomogram or map; only the statistics in its header change."""
 
-    with mrcfile.open(path, mode="r", permissive=False, header_only=True) as file:
-        header = file.header.copy()
-        wanted = 1024 + int(header.nsymbt) + int(header.nx) * int(header.ny) * int(header.nz) * _size(path, header)
-    if _uncompressed(path) and path.stat().st_size < wanted:
-        raise FileError(f"{path}: truncated: {path.stat().st_size} bytes, its header declares {wanted}.")
-    with mrcfile.open(path, mode="r", permissive=False) as file:
-        samples = np.array(file.data)
-        header, extended = file.header.copy(), np.array(file.extended_header)
-    samples = samples[None] if samples.ndim == 2 else samples
-    sizes = {1: header.cella.x / max(header.mx, 1), 2: header.cella.y / max(header.my, 1)}
-    sizes[3] = header.cella.z / max(header.mz, 1)
-    axes = [sizes.get(int(axis), 0.0) for axis in (header.maps, header.mapr, header.mapc)]
-    return Volume(samples, known_spacing(axes), "mrc", (header, extended))
+    kind = "mrc"
+
+    def __init__(self, path: Path, asked: bool = False) -> None:
+        import mrcfile
+        import mrcfile.utils
+
+        self.path = path
+        with mrcfile.open(path, mode="r", permissive=False, header_only=True) as file:
+            header = file.header.copy()
+        self.fields = header
+        columns, rows, sections = int(header.nx), int(header.ny), int(header.nz)
+        if min(columns, rows, sections) < 0 or int(header.nsymbt) < 0:
+            raise FileError(f"{path}: declares {columns} x {rows} x {sections} voxels; its header is damaged.")
+        self.shape = (sections, rows, columns)
+        self._check_sections(asked)
+        native = np.dtype(mrcfile.utils.dtype_from_mode(int(header.mode)))
+        if native == np.int8 and _unsigned_bytes(header):
+            native = np.dtype(np.uint8)
+        self.dtype = native
+        self.stored = native.newbyteorder(header.mode.dtype.byteorder)
+        start = HEADER + int(header.nsymbt)
+        plain = open_plain(path)
+        self.head = plain.read(start)
+        self.place(path, plain, start)
+        cells = {1: (header.cella.x, header.mx), 2: (header.cella.y, header.my), 3: (header.cella.z, header.mz)}
+        axes = [cells.get(int(axis), (0.0, 1)) for axis in (header.maps, header.mapr, header.mapc)]
+        self.spacing = known_spacing([length / max(int(count), 1) for length, count in axes])
+
+    def _check_sections(self, asked: bool) -> None:
+        """Tell one volume from a stack of images or of volumes, by the space group and the size of the cell."""
+        header, sections = self.fields, self.shape[0]
+        if int(header.ispg) == 0 and int(header.mz) == 1 and sections > 1 and not asked:
+            raise FileError(
+                f"{self.path}: its header says that the {sections} sections are separate images (mz = 1), as in a "
+                "tilt series. Give --volume to filter them as one volume."
+            )
+        if int(header.ispg) > 400:
+            each = max(int(header.mz), 1)
+            if sections % each:
+                raise FileError(f"{self.path}: {sections} sections in volumes of {each} each; its header is damaged.")
+            self.count, self.shape = sections // each, (each, *self.shape[1:])
+
+    def header(self, result: Result) -> bytes:
+        """The header with the statistics of the new samples, the extended header as it is."""
+        smallest, largest, total, squares, count = np.inf, -np.inf, 0.0, 0.0, 0
+        for number in range(self.count):
+            for place in self.slabs():
+                values = result(number, place).astype(np.float64)
+                smallest, largest = min(smallest, float(values.min())), max(largest, float(values.max()))
+                total, squares, count = total + values.sum(), squares + np.square(values).sum(), count + values.size
+        mean = total / count
+        fields = self.fields.copy()
+        numbers = smallest, largest, mean, np.sqrt(max(squares / count - mean * mean, 0.0))
+        for name, value in zip(STATISTICS, numbers, strict=True):
+            fields[name] = value
+        return bytes(fields.tobytes()) + self.head[HEADER:]
 
 
-def write(part: Path, volume: Volume, compressed: bool) -> None:
-    """The samples under the header they were read with; only the statistics are those of the new samples."""
-    header, extended = volume.header
-    header = header.copy()
-    samples = volume.samples.astype(volume.samples.dtype.newbyteorder(header.mode.dtype.byteorder), copy=False)
-    exact = samples.astype(np.float64)
-    numbers = exact.min(), exact.max(), exact.mean(), exact.std()
-    for name, number in zip(STATISTICS, numbers, strict=True):
-        header[name] = number
-    with part.open("wb") as file:
-        file.write(header.tobytes())
-        file.write(extended.tobytes())
-        file.write(np.ascontiguousarray(samples).tobytes())
-
-
-def _size(path: Path, header: np.recarray) -> int:
-    import mrcfile.utils
-
-    return int(mrcfile.utils.dtype_from_mode(int(header.mode)).itemsize)
-
-
-def _uncompressed(path: Path) -> bool:
-    with path.open("rb") as file:
-        start = file.read(2)
-    return start not in (b"\x1f\x8b", b"BZ")
+def _unsigned_bytes(header: np.recarray) -> bool:
+    order = "little" if header.mode.dtype.newbyteorder("=") == header.mode.dtype else "big"
+    raw = header.tobytes()
+    stamp, flags = (int.from_bytes(raw[at : at + 4], order) for at in (STAMP_AT, FLAGS_AT))  # type: ignore[arg-type]
+    return stamp == IMOD_STAMP and not flags & 1

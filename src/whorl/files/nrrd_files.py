@@ -1,37 +1,71 @@
-"""NRRD files by pynrrd, with all fields of their header."""
+"""NRRD files by pynrrd. The header comes along byte for byte."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from whorl.errors import FileError
-from whorl.files.volume import Volume, check_perpendicular, known_spacing
+from whorl.files.raw_volume import PACKERS, RawVolume, open_plain
+from whorl.files.volume import Result, check_perpendicular, known_spacing
 
-__all__ = ["read", "write"]
+__all__ = ["NrrdFile"]
+
+PACKINGS = {"raw": "", "gzip": "gz", "gz": "gz", "bzip2": "bz2", "bz2": "bz2"}
+DETACHED = ("data file", "datafile")
+SKIPS = ("line skip", "lineskip", "byte skip", "byteskip")
 
 
-def read(path: Path) -> Volume:
-    """The volume; the data must be in the same file."""
-    import nrrd
+class NrrdFile(RawVolume):
+    """A volume of three axes, its data in the same file behind the header."""
 
-    samples, header = nrrd.read(str(path), index_order="C")
-    if "data file" in header or "datafile" in header:
-        raise FileError(f"{path}: its data lie in another file. Save both as one .nrrd file.")
-    sizes = None
+    kind = "nrrd"
+
+    def __init__(self, path: Path, asked: bool = False) -> None:
+        import nrrd.reader
+
+        self.path = path
+        with path.open("rb") as file:
+            header = nrrd.read_header(file)
+            start = file.tell()
+            file.seek(0)
+            self.head = file.read(start)
+        if any(field in header for field in DETACHED):
+            raise FileError(f"{path}: its data lie in another file. Save both as one .nrrd file.")
+        self.encoded = PACKINGS.get(str(header["encoding"]).lower())
+        if self.encoded is None or any(int(header.get(field, 0)) for field in SKIPS):
+            raise FileError(f"{path}: encoded as {header['encoding']}, or with a skip. Save it as raw or gzip.")
+        sizes = [int(size) for size in header["sizes"]]
+        if len(sizes) != 3:
+            raise FileError(f"{path}: has {len(sizes)} axes; only volumes of three axes can be filtered. Split it.")
+        self.shape = (sizes[2], sizes[1], sizes[0])
+        self.spacing = _spacing(path, header)
+        self.stored = np.dtype(nrrd.reader._determine_datatype(header))
+        if self.stored.byteorder == "|" and self.stored.itemsize > 1:
+            raise FileError(f"{path}: samples of type {header['type']} cannot be filtered, only real numbers.")
+        self.dtype = self.stored.newbyteorder("=")
+        self.place(path, open_plain(path, start, self.encoded), start)
+
+    def packing(self, name: str) -> str:
+        """A name tells nothing here; the header does, behind which the samples are packed."""
+        return ""
+
+    def write(self, part: Path, name: str, result: Result) -> None:
+        """The header as it is, and behind it the samples, packed as it says."""
+        if not self.encoded:
+            super().write(part, name, result)
+            return
+        with part.open("wb") as file:
+            file.write(self.head)
+            with PACKERS[self.encoded](file, "wb", 6) as packed:
+                self.pour(packed, result)
+
+
+def _spacing(path: Path, header: Any) -> tuple[float, ...] | None:
     if "space directions" in header:
         directions = np.asarray(header["space directions"], float)
         check_perpendicular(path, directions)
-        sizes = known_spacing(np.linalg.norm(directions, axis=1)[::-1])
-    elif "spacings" in header:
-        sizes = known_spacing(np.asarray(header["spacings"], float)[::-1])
-    native = samples.astype(samples.dtype.newbyteorder("="), copy=False)
-    return Volume(native, sizes, "nrrd", header)
-
-
-def write(part: Path, volume: Volume, compressed: bool) -> None:
-    """The samples with the header they were read with; pynrrd writes them in this machine's byte order."""
-    import nrrd
-
-    header = {key: value for key, value in volume.header.items() if key != "endian"}
-    with part.open("wb") as file:
-        nrrd.write(file, volume.samples, header, index_order="C")
+        return known_spacing([float(np.linalg.norm(axis)) for axis in directions[::-1]])
+    if "spacings" in header:
+        return known_spacing([float(size) for size in header["spacings"]][::-1])
+    return None

@@ -1,6 +1,7 @@
 """OME-Zarr: a group that holds an image in several sizes, with the names of its axes and the size of its pixels."""
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whorl.files.units import metres
 from whorl.foundations.samples import rounded
 
-__all__ = ["Multiscale", "multiscale_of", "reduced", "write_levels"]
+__all__ = ["Multiscale", "multiscale_of", "reduced", "voxel_size", "write_levels"]
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,38 @@ def multiscale_of(group: Any) -> Multiscale | None:
 
 def _spacing(image: Any, names: Sequence[str]) -> tuple[float, float] | None:
     """Height and width of a pixel, where the image states them in one unit."""
+    sizes = _sizes(image, names, ("y", "x"))
+    return None if sizes is None else (sizes[0], sizes[1])
+
+
+def voxel_size(image: Multiscale) -> tuple[float, ...] | None:
+    """Depth, height and width of a voxel of the full size, where the image states them."""
+    holder = image.attributes.get("ome", image.attributes)
+    return _sizes(holder["multiscales"][0], image.names, ("z", "y", "x"))
+
+
+def _sizes(image: Any, names: Sequence[str], wanted: Sequence[str]) -> tuple[float, ...] | None:
+    """The size of a pixel along some axes: the scale of the full size, times that of the whole image if it has one."""
     try:
-        y, x = names.index("y"), names.index("x")
-        steps = image["datasets"][0]["coordinateTransformations"]
-        scale = next(step["scale"] for step in steps if step["type"] == "scale")
-        units = {image["axes"][axis].get("unit") for axis in (y, x)}
-        return (float(scale[y]), float(scale[x])) if len(units) == 1 else None
+        axes = [names.index(name) for name in wanted]
+        scale = _scale(image["datasets"][0]["coordinateTransformations"])
+        outer = _scale(image.get("coordinateTransformations") or [{"type": "scale", "scale": [1.0] * len(names)}])
+        sizes = [float(scale[axis]) * float(outer[axis]) for axis in axes]
+        units = [image["axes"][axis].get("unit") for axis in axes]
     except (KeyError, TypeError, IndexError, ValueError, StopIteration, AttributeError):
         return None
+    if not all(0 < size < math.inf for size in sizes):
+        return None
+    if len({*units}) == 1:
+        return tuple(sizes)
+    lengths = [metres(unit) for unit in units]
+    if None in lengths:
+        return None
+    return tuple(size * length * 1e6 for size, length in zip(sizes, lengths, strict=True) if length is not None)
+
+
+def _scale(steps: Any) -> Any:
+    return next(step["scale"] for step in steps if step["type"] == "scale")
 
 
 def write_levels(group: Any, image: Multiscale, chunks: Sequence[int], **how: Any) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from whorl.files.layout import Tag
 
-__all__ = ["KIND_SIZES", "carried_tags", "orientation", "profile", "resolution", "spacing"]
+__all__ = ["KIND_SIZES", "carried_tags", "ome_pixels", "orientation", "profile", "resolution", "spacing"]
 
 # bytes of one value, by the data types of classic TIFF
 KIND_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8}
@@ -27,7 +27,9 @@ def carried_tags(page: Any, palette: bool = False) -> tuple[Tag, ...]:
         wanted = tag.code in DESCRIPTION + DISPLAY + GEOGRAPHY and int(tag.dtype) in KIND_SIZES
         if wanted and not (decoded_to_rgb and tag.code in (262, 301)):
             carried = Tag(int(tag.code), int(tag.dtype), int(tag.count), _raw(page, tag))
-            if not carried.data.startswith(b'{"shape":'):  # a note of tifffile to itself on how it arranged the pages
+            # tifffile notes how it arranged the pages; that stays true where the samples are the same, and is only
+            # wanted where it names the axes.
+            if not carried.data.startswith(b'{"shape":') or (b'"axes":' in carried.data and not decoded_to_rgb):
                 tags.append(carried)
     return tuple(sorted(tags, key=lambda tag: tag.code))
 
@@ -55,15 +57,19 @@ def spacing(page: Any) -> tuple[float, float] | None:
     return height, width
 
 
-def _ome_spacing(description: str) -> tuple[float, float] | None:
-    """What an OME-XML description says; texts with entity declarations, which could swell, are left alone."""
+def ome_pixels(description: str) -> ElementTree.Element | None:
+    """What OME-XML says of the pixels; texts with entity declarations, which could swell, are left alone."""
     if "<OME" not in description or "<!" in description.replace("<!--", ""):
         return None
     try:
         root = ElementTree.fromstring(description.rstrip("\0 \n"))
     except (ElementTree.ParseError, ValueError):
         return None
-    pixels = next((node for node in root.iter() if node.tag.endswith("Pixels")), None)
+    return next((node for node in root.iter() if node.tag.endswith("Pixels")), None)
+
+
+def _ome_spacing(description: str) -> tuple[float, float] | None:
+    pixels = ome_pixels(description)
     if pixels is None:
         return None
     try:

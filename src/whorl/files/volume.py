@@ -1,25 +1,34 @@
-"""Volumes of microscopes, tomographs and scanners: MRC, NIfTI and NRRD, each with its header."""
+"""Volumes of microscopes, tomographs and scanners: read by box, and written with the header they came with."""
 
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError, ShapeError
 from whorl.files.base import reason
+from whorl.files.formats import kind_of
 from whorl.foundations.atomic import beside
 from whorl.foundations.samples import rounded
 
-__all__ = ["VOLUME_SUFFIXES", "Volume", "read_volume", "volume_kind", "write_volume"]
+__all__ = ["VOLUME_SUFFIXES", "Volume", "VolumeFile", "open_volume", "read_volume", "volume_kind", "write_volume"]
 
 VOLUME_SUFFIXES = {
     ".mrc": "mrc",
     ".map": "mrc",
     ".rec": "mrc",
     ".st": "mrc",
+    ".mrc.gz": "mrc",
+    ".map.gz": "mrc",
+    ".rec.gz": "mrc",
+    ".mrc.bz2": "mrc",
     ".nii": "nifti",
     ".nii.gz": "nifti",
     ".nrrd": "nrrd",
@@ -28,25 +37,76 @@ PACKAGES = {"mrc": "mrcfile", "nifti": "nibabel", "nrrd": "nrrd"}
 SHEAR = 1e-3
 """Cosine of the angle between two axes from which on they do not count as perpendicular."""
 
+SLAB = 2**24
+"""Bytes that are passed on at a time."""
 
-@dataclass(frozen=True)
-class Volume:
-    """Samples ``(z, y, x)``, the size of a voxel along these axes where it is known, and the header of the file."""
+Box = tuple[slice, slice, slice]
+"""The voxels from a first to before a last one along z, y and x."""
 
-    samples: NDArray[Any]
-    spacing: tuple[float, ...] | None
+Result = Callable[[int, Box], NDArray[Any]]
+"""Gives the samples ``(c, z, y, x)`` of volume number so-and-so in a box, in the type of the file."""
+
+
+class VolumeFile(ABC):
+    """An open file with ``count`` volumes of one shape ``(z, y, x)``, each of ``channels`` channels.
+
+    ``spacing`` is the size of a voxel along z, y and x in one unit, where the file says so. What else the file says is
+    carried on by :meth:`write`.
+    """
+
+    path: Path
     kind: str
-    header: Any
+    shape: tuple[int, int, int]
+    dtype: np.dtype[Any]
+    spacing: tuple[float, ...] | None
+    count: int = 1
+    channels: int = 1
 
-    def with_samples(self, values: NDArray[Any]) -> "Volume":
-        """The volume with other samples, rounded to its type; the header stays."""
-        if values.shape != self.samples.shape:
-            raise ShapeError(f"samples of shape {values.shape} do not fit a volume with {self.samples.shape}.")
-        return replace(self, samples=rounded(values, self.samples.dtype))
+    def read(self, number: int, place: Box) -> NDArray[Any]:
+        """Samples ``(c, z, y, x)`` in native byte order; whatever goes wrong is a FileError that names the file."""
+        try:
+            return self._read(number, place)
+        except FileError:
+            raise
+        except MemoryError:
+            raise FileError(f"{self.path}: does not fit into memory. Use smaller windows (--memory).") from None
+        except Exception as error:  # files end early, chunks cannot be decoded, ...
+            raise FileError(f"{self.path}: damaged or unreadable ({reason(error)}). Get the file again.") from None
+
+    def whole(self) -> Box:
+        """The box that holds all voxels."""
+        z, y, x = (slice(0, size) for size in self.shape)
+        return z, y, x
+
+    def slabs(self) -> Iterator[Box]:
+        """Boxes of whole slices, one after the other, of some megabytes each."""
+        slices = max(1, SLAB // (self.channels * self.shape[1] * self.shape[2] * self.dtype.itemsize))
+        _, y, x = self.whole()
+        for start in range(0, self.shape[0], slices):
+            yield slice(start, min(start + slices, self.shape[0])), y, x
+
+    def close(self) -> None:  # noqa: B027  (a file that holds nothing open has nothing to close)
+        """Let go of the file."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @abstractmethod
+    def _read(self, number: int, place: Box) -> NDArray[Any]:
+        """The samples, with any error."""
+
+    @abstractmethod
+    def write(self, part: Path, name: str, result: Result) -> None:
+        """Write another file like this one, with other samples; ``name`` is the name it will have."""
 
 
 def volume_kind(path: Path) -> str:
-    """The format of a volume by its name; empty for anything else.
+    """The format of a volume by its name, where the name tells; empty for anything else.
 
     >>> volume_kind(Path("brain.nii.gz")), volume_kind(Path("photo.png"))
     ('nifti', '')
@@ -55,11 +115,14 @@ def volume_kind(path: Path) -> str:
     return next((kind for suffix, kind in VOLUME_SUFFIXES.items() if name.endswith(suffix)), "")
 
 
-def read_volume(path: Path) -> Volume:
-    """The volume in a file; whatever is wrong with it is a :class:`~whorl.errors.FileError` of one line."""
+def open_volume(path: Path, asked: bool = False) -> VolumeFile | None:
+    """The volume in a file; None for a picture, and for a stack of pictures whose axes do not say that one is z.
+
+    ``asked`` takes such a stack for a volume too. Whatever is wrong is a :class:`~whorl.errors.FileError` of one line.
+    """
     kind = volume_kind(path)
     try:
-        volume: Volume = _module(path, kind).read(path)
+        file = _opened(path, kind, asked)
     except FileError:
         raise
     except MemoryError:
@@ -70,24 +133,70 @@ def read_volume(path: Path) -> Volume:
         raise FileError(
             f"{path}: damaged, truncated or no {kind.upper()} file ({reason(error)}). Get the file again."
         ) from None
-    if volume.samples.ndim != 3 or not volume.samples.size:
-        shape = " x ".join(map(str, volume.samples.shape[::-1]))
-        raise FileError(f"{path}: holds {shape} samples; only single volumes of three axes can be filtered. Split it.")
-    if volume.samples.dtype.kind not in "iuf":
-        raise FileError(f"{path}: samples of type {volume.samples.dtype} cannot be filtered, only real numbers.")
-    if volume.samples.dtype.kind == "f" and not np.isfinite(volume.samples).all():
+    if file is None:
+        return None
+    wrong = ""
+    if 0 in (*file.shape, file.count, file.channels):
+        size = " x ".join(map(str, file.shape[::-1]))
+        wrong = f"declares {size} voxels, which is no volume. Nothing can be filtered in it."
+    elif file.dtype.kind not in "iuf":
+        wrong = f"samples of type {file.dtype} cannot be filtered, only real numbers."
+    if wrong:
+        file.close()
+        raise FileError(f"{path}: {wrong}")
+    return file
+
+
+@dataclass(frozen=True)
+class Volume:
+    """Samples ``(z, y, x)``, the size of a voxel along these axes where it is known, and the file they came from."""
+
+    samples: NDArray[Any]
+    spacing: tuple[float, ...] | None
+    file: VolumeFile
+
+    def with_samples(self, values: NDArray[Any]) -> "Volume":
+        """The volume with other samples, rounded to its type; the header stays."""
+        if values.shape != self.samples.shape:
+            raise ShapeError(f"samples of shape {values.shape} do not fit a volume with {self.samples.shape}.")
+        return replace(self, samples=rounded(values, self.samples.dtype))
+
+
+def read_volume(path: Path) -> Volume:
+    """The only volume in a file, whole; a stack of pictures is taken for one."""
+    file = open_volume(path, asked=True)
+    if file is None or file.count != 1 or file.channels != 1:
+        raise FileError(
+            f"{path}: holds no single grey volume. Use whorl filter, which takes several and their channels."
+        )
+    with file:
+        size, free = int(np.prod(file.shape)) * file.dtype.itemsize, free_memory()
+        if size > free:
+            raise FileError(
+                f"{path}: {size / 1e9:.1f} GB do not fit into the {free / 1e9:.1f} GB of free memory. "
+                "Filter it in windows: whorl filter --memory 2GB, or whorl.large.map."
+            )
+        samples = file.read(0, file.whole())[0]
+    if samples.dtype.kind == "f" and not np.isfinite(samples).all():
         raise FileError(f"{path}: holds NaN or infinite voxels. Fill them in first, or cut them off.")
-    return volume
+    return Volume(samples, file.spacing, file)
 
 
 def write_volume(path: Path, volume: Volume, force: bool = False) -> None:
     """Write a volume in the format it was read from; the file appears when it is complete, or not at all."""
-    if volume_kind(path) != volume.kind:
+    check_format(path, volume.file)
+    with beside(path, force, folder=volume.file.kind == "zarr") as part:
+        volume.file.write(part, path.name, lambda number, place: volume.samples[place][None])
+
+
+def check_format(path: Path, file: VolumeFile) -> None:
+    """Refuse a name of another format: each has a header of its own."""
+    suffix = path.suffix.lower()
+    kinds = {"tiff": (".tif", ".tiff", ".btf"), "zarr": (".zarr",)}
+    if volume_kind(path) != file.kind and suffix not in kinds.get(file.kind, ()):
         raise FileError(
-            f"{path}: a volume keeps its header only in its own format, {volume.kind.upper()}. Choose such a name."
+            f"{path}: a volume keeps its header only in its own format, {file.kind.upper()}. Choose such a name."
         )
-    with beside(path, force) as part:
-        _module(path, volume.kind).write(part, volume, path.name.lower().endswith(".gz"))
 
 
 def check_perpendicular(path: Path, axes: NDArray[Any]) -> None:
@@ -100,16 +209,43 @@ def check_perpendicular(path: Path, axes: NDArray[Any]) -> None:
         raise FileError(f"{path}: its axes are not perpendicular (shear). Resample it to a straight grid first.")
 
 
-def known_spacing(sizes: Any) -> tuple[float, ...] | None:
+def known_spacing(sizes: Sequence[Any]) -> tuple[float, ...] | None:
     """The size of a voxel, if a header says anything sensible about it."""
     spacing = tuple(abs(float(size)) for size in sizes)
     return spacing if all(np.isfinite(size) and size > 0 for size in spacing) else None
 
 
-def _module(path: Path, kind: str) -> Any:
-    if find_spec(PACKAGES[kind]) is None:
-        raise FileError(f"{path}: {kind.upper()} needs the package {PACKAGES[kind]}: pip install 'whorl[volumes]'.")
-    from whorl.files import mrc, nifti, nrrd_files
+def free_memory() -> int:
+    """Bytes of memory that are free, or could be; very many where the system does not tell."""
+    try:
+        with open("/proc/meminfo") as file:
+            lines = dict(line.split(":", 1) for line in file)
+        return 1024 * int(lines["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        try:
+            return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, ValueError, OSError):
+            return 2**62
 
-    modules: dict[str, Any] = {"mrc": mrc, "nifti": nifti, "nrrd": nrrd_files}
-    return modules[kind]
+
+def _opened(path: Path, kind: str, asked: bool) -> VolumeFile | None:
+    if kind:
+        if find_spec(PACKAGES[kind]) is None:
+            raise FileError(f"{path}: {kind.upper()} needs the package {PACKAGES[kind]}: pip install 'whorl[volumes]'.")
+        from whorl.files import mrc, nifti, nrrd_files
+
+        raw: dict[str, Callable[[Path, bool], VolumeFile]]
+        raw = {"mrc": mrc.MrcFile, "nifti": nifti.NiftiFile, "nrrd": nrrd_files.NrrdFile}
+        return raw[kind](path, asked)
+    content = kind_of(path)
+    if content == "zarr":
+        from whorl.files.zarr_volume import zarr_volume
+
+        return zarr_volume(path, asked)
+    if content == "tiff":
+        from whorl.files.tiff_stack import tiff_stack
+
+        return tiff_stack(path, asked)
+    if asked:
+        raise FileError(f"{path}: {content.upper()} holds no volume. Leave --volume out.")
+    return None

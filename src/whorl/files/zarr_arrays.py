@@ -36,7 +36,7 @@ class ZarrReader(Reader):
         array, image = _opened(path)
         if array.dtype.kind not in "uif" or array.dtype.itemsize > 8:
             raise FileError(f"{path}: samples of type {array.dtype} cannot be filtered. Convert them to float.")
-        names = getattr(array.metadata, "dimension_names", None) if image is None else image.names
+        names = _named(array) if image is None else image.names
         axes = axes_of(array.shape, names)
         height, width = array.shape[axes[0]], array.shape[axes[1]]
         check_size(path, width, height, max_pixels=2**62)
@@ -54,6 +54,7 @@ class ZarrReader(Reader):
             pyramid=image is not None and len(image.paths) > 1,
             array={**structure, "attributes": dict(array.attrs)},
         )
+        self.array = array
         pages = itertools.product(*map(range, outer))
         self.pages = tuple(_ZarrPage(path, array, layout, metadata, axes, page) for page in pages)
 
@@ -81,7 +82,7 @@ class ZarrWriter(Writer):
             how = {"shape": shape, "chunks": chunks, "names": names, "attributes": {}, "axes": axes_of(shape, names)}
         self.image: Multiscale | None = how.get("image")
         self.chunks = how["chunks"]
-        array = self._created(zarr, path, how, layout.dtype)
+        array = self.array = self._created(zarr, path, how, layout.dtype)
         axes = how["axes"]
         grain = (how["chunks"][axes[0]], how["chunks"][axes[1]])
         outer = itertools.product(*(range(size) for axis, size in enumerate(how["shape"]) if axis not in axes))
@@ -155,6 +156,12 @@ def axes_of(shape: Sequence[int], names: Sequence[str | None] | None = None) -> 
         return known.index("y"), known.index("x"), known.index("c") if "c" in known else None
     last = len(shape) - 1
     return (last - 2, last - 1, last) if len(shape) > 2 and shape[-1] <= 4 else (last - 1, last, None)
+
+
+def _named(array: Any) -> Sequence[str | None] | None:
+    """The names of the axes: in version 3 of zarr its own, in version 2 those that xarray leaves in the attributes."""
+    names = getattr(array.metadata, "dimension_names", None) or array.attrs.get("_ARRAY_DIMENSIONS")
+    return names if isinstance(names, list | tuple) and len(names) == array.ndim else None
 
 
 def _place(ndim: int, axes: Axes, page: tuple[int, ...], rows: slice, columns: slice) -> tuple[Any, list[int]]:

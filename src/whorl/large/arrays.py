@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from whorl import models
 from whorl.automatic import DEFAULT_TIME, automatic_settings, sample_slices
 from whorl.errors import ShapeError
+from whorl.foundations import validation
 from whorl.foundations.samples import rounded, working_dtype
+from whorl.images import check_volume
 from whorl.large.plan import MEMORY, plan, working_bytes
 from whorl.large.run import run
 from whorl.large.scratch import Scratch
@@ -44,13 +46,14 @@ def map(
     advance: Callable[[float], None] | None = None,
     **settings: Any,
 ) -> Any:
-    """Filter a large image in windows, with the bits of :func:`whorl.diffuse` on the whole.
+    """Filter a large image or volume in windows, with the bits of :func:`whorl.diffuse` on the whole.
 
     Parameters
     ----------
     image : numpy.ndarray, zarr.Array, dask.array.Array
-        ``(y, x)``, or with one more axis of channels. Anything that gives NumPy arrays for slices will do. Integers are
-        filtered in float and rounded half to even once, at the end.
+        ``(y, x)`` or ``(z, y, x)``, or with one more axis of channels; what is ambiguous is refused as by
+        :func:`whorl.diffuse`. Anything that gives NumPy arrays for slices will do. Integers are filtered in float and
+        rounded half to even once, at the end.
     model : str, Model or DiffusionNetwork
         A name of ``whorl.models.names()`` with its ``settings`` (contrast, alpha, ...), a model already built, or a
         trained network.
@@ -98,7 +101,11 @@ def map(
     """
     if not isinstance(model, str) and settings:
         raise ValueError(f"large.map: the model is built already. Give {', '.join(settings)} to models.build.")
-    axis = _channel_axis(image, channel_axis)
+    sized = not isinstance(model, str) or not validation.single(settings.get("spacing", 1.0))
+    axis, space = _axes(image, channel_axis, sized)
+    if isinstance(model, str) and not sized:
+        # What is known of the image is told the model: defaults in space may differ from those in the plane.
+        settings["spacing"] = validation.spacing(settings.get("spacing", 1.0), "large.map").along(space)
     working_dtype(image.dtype, "large.map")
     automatic = isinstance(model, str) and settings.get("contrast") in (None, "auto")
     if noise is not None and not automatic:
@@ -110,7 +117,7 @@ def map(
         settings["contrast"], time = chosen.contrast, chosen.time
     built = models.build(model, **settings) if isinstance(model, str) else model
     how = {"scheme": scheme, "cycles": cycles, "tau": tau, "engine": engine}
-    steps = _stages(built.to(device), time, how, factor)
+    steps = _stages(built.to(device), time, how, factor, space)
     if type(image).__module__.partition(".")[0] == "dask":
         from whorl.large.lazy import map_lazy
 
@@ -125,19 +132,21 @@ def map(
 
 
 def _stages(
-    model: models.Model | DiffusionNetwork, time: float | None, how: dict[str, Any], factor: float
+    model: models.Model | DiffusionNetwork, time: float | None, how: dict[str, Any], factor: float, space: int
 ) -> tuple[Stage, ...]:
     if isinstance(model, models.Model):
         if factor != 1:
             raise ValueError(f"large.map: factor = {factor:g} is for networks. Scale the contrast instead.")
-        return stages(model, DEFAULT_TIME if time is None else time, **how)
+        return stages(model, DEFAULT_TIME if time is None else time, dimension=space, **how)
     if time is not None or how != {"scheme": "explicit", "cycles": None, "tau": None, "engine": "auto"}:
         raise ValueError("large.map: a trained network has its own steps. Leave time, scheme, tau and engine out.")
+    if space != 2:
+        raise ShapeError("large.map: networks are trained on pictures and take no volumes. Name the channel_axis.")
     return network_stages(model, factor)
 
 
 def _samples(image: Any, axis: int | None) -> Iterator[torch.Tensor]:
-    """Parts of the image that stand for it, as tensors ``(1, c, y, x)``."""
+    """Parts of the image that stand for it, as tensors ``(1, c, y, x)`` or ``(1, c, z, y, x)``."""
     kind = working_dtype(image.dtype, "large.map")
     for place in sample_slices([size for index, size in enumerate(image.shape) if index != axis]):
         where = [*place]
@@ -159,14 +168,14 @@ def _map_windows(
     advance: Callable[[float], None] | None,
 ) -> None:
     kind = working_dtype(image.dtype, "large.map")
-    height, width = (size for index, size in enumerate(image.shape) if index != axis)
+    shape = [size for index, size in enumerate(image.shape) if index != axis]
     channels = 1 if axis is None else image.shape[axis]
     tensor_type = torch.float64 if kind == np.float64 else torch.float32
-    pixel, scratch = working_bytes(steps, channels, tensor_type)
-    chosen = plan(height, width, steps, tile=tile, bytes_per_pixel=pixel, scratch_cost=scratch, memory=memory)
+    pixel, scratch = working_bytes(steps, channels, tensor_type, len(shape))
+    chosen = plan(shape, steps, tile=tile, bytes_per_pixel=pixel, scratch_cost=scratch, memory=memory)
 
     def place(window: Window) -> tuple[slice, ...]:
-        parts = [slice(window.top, window.bottom), slice(window.left, window.right)]
+        parts = [*window.slices]
         if axis is not None:
             parts.insert(axis, slice(None))
         return tuple(parts)
@@ -183,9 +192,9 @@ def _map_windows(
         run(chosen, read, write, device=device, folder=folder, advance=advance)
         return
     # a window must not be written before its neighbours have been read
-    with closing(Scratch(folder or Path(tempfile.gettempdir()), height, width)) as copy:
+    with closing(Scratch(folder or Path(tempfile.gettempdir()), shape)) as copy:
         run(chosen, read, copy.write, device=device, folder=folder, advance=advance)
-        for window in windows(height, width, chosen.rows, chosen.columns):
+        for window in windows(shape, chosen.sides):
             write(window, copy.read(window))
 
 
@@ -200,13 +209,17 @@ def _share(image: Any, out: Any) -> bool:
     return None in places or places[0] == places[1]
 
 
-def _channel_axis(image: Any, axis: int | None) -> int | None:
-    expected = 2 if axis is None else 3
-    if len(image.shape) != expected or 0 in image.shape:
+def _axes(image: Any, axis: int | None, sized: bool) -> tuple[int | None, int]:
+    """The axis of the channels, counted from the front, and the number of axes of space."""
+    shape = tuple(image.shape)
+    space = len(shape) - (axis is not None)
+    if space not in validation.DIMENSIONS or 0 in shape:
         raise ShapeError(
-            f"large.map: expected {expected} non-empty axes, got shape {tuple(image.shape)}. "
+            f"large.map: expected 2 or 3 non-empty axes of space, got shape {shape}. "
             "Give channel_axis for colour, and leave it out for a grey image."
         )
-    if axis is None or -3 <= axis < 3:
-        return axis if axis is None else axis % 3
-    raise ShapeError(f"large.map: channel_axis must lie in -3..2, got {axis}.")
+    if axis is not None and not -len(shape) <= axis < len(shape):
+        raise ShapeError(f"large.map: channel_axis must lie in {-len(shape)}..{len(shape) - 1}, got {axis}.")
+    if axis is None and space == 3 and not sized:
+        check_volume(shape, "large.map")
+    return axis if axis is None else axis % len(shape), space

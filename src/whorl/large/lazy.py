@@ -24,18 +24,18 @@ def map_lazy(image: Any, steps: tuple[Stage, ...], axis: int | None, *, memory: 
     import dask.array as da
 
     spatial = [index for index in range(image.ndim) if index != axis]
-    height, width = (image.shape[index] for index in spatial)
+    shape = [image.shape[index] for index in spatial]
     channels = 1 if axis is None else image.shape[axis]
     kind = working_dtype(image.dtype)
-    _, scratch = working_bytes(steps, channels, torch.float64 if kind == np.float64 else torch.float32)
+    _, scratch = working_bytes(steps, channels, torch.float64 if kind == np.float64 else torch.float32, len(shape))
     side = max(1, min(max(image.chunks[index]) for index in spatial))
-    chosen = plan(height, width, steps, tile=side, scratch_cost=scratch, memory=memory)
+    chosen = plan(shape, steps, tile=side, scratch_cost=scratch, memory=memory)
     result = image if axis is None else image.rechunk({axis: -1})  # channels are filtered together
     chunks = result.chunks
     for number, stages in enumerate(chosen.passes, start=1):
         last = number == len(chosen.passes)
         depth = {index: min(halo(stages), image.shape[index]) if index in spatial else 0 for index in range(image.ndim)}
-        block = _Block(stages, axis, kind, image.dtype if last else kind, number == 1, str(device))
+        block = _Block(stages, axis, kind, image.dtype if last else kind, number == 1, str(device), image.ndim)
         result = da.map_overlap(block, result, depth=depth, boundary="none", dtype=block.output, meta=block.meta())
     return result if result.chunks == chunks else result.rechunk(chunks)
 
@@ -50,6 +50,7 @@ class _Block:
     output: np.dtype[Any]
     first: bool
     device: str
+    axes: int
 
     def __call__(self, block: NDArray[Any]) -> NDArray[Any]:
         samples = block.astype(self.kind)
@@ -64,4 +65,4 @@ class _Block:
         return rounded(result[0] if self.axis is None else np.moveaxis(result, 0, self.axis), self.output)
 
     def meta(self) -> NDArray[Any]:
-        return np.empty((0,) * (2 if self.axis is None else 3), self.output)
+        return np.empty((0,) * self.axes, self.output)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,8 +17,8 @@ from whorl.files.formats import check_writable, open_reader, open_writer
 from whorl.files.layout import Layout
 from whorl.files.tiff_reader import CACHE
 from whorl.foundations.samples import rounded, working_dtype
-from whorl.large.plan import MEMORY, Plan, plan, whole_bytes, working_bytes
-from whorl.large.run import run
+from whorl.large.plan import Plan, plan, window_bytes, working_bytes
+from whorl.large.run import run, scaled
 from whorl.large.scratch import Scratch
 from whorl.large.stages import Stage
 from whorl.large.windows import Window, samples, windows
@@ -44,16 +45,24 @@ class Job:
     @property
     def work(self) -> float:
         """Pixels to be computed, over all pages and steps."""
-        return float(sum(p.height * p.width * max(1, sum(map(len, p.passes))) for p in self.plans))
+        return sum(plan.work for plan in self.plans)
 
 
-def inspect(source: Path, target: Path, choose: Choose, *, tile: int | None = None, pages: Pages = "separate") -> Job:
+def inspect(
+    source: Path,
+    target: Path,
+    choose: Choose,
+    *,
+    tile: int | None = None,
+    pages: Pages = "separate",
+    memory: int | None = None,
+) -> Job:
     """Look at a file, check that the target can hold its result, and plan; nothing is written."""
     with open_reader(source) as reader:
         found = _coupled(source, reader.pages) if pages == "channels" else reader.pages
         check_writable(target, [(page.layout, page.metadata) for page in reader.pages])
         chosen = zip(found, choose(found), strict=True)
-        plans = tuple(_plan(page, tuple(stages), (1, 1), tile, MEMORY) for page, stages in chosen)
+        plans = tuple(_plan(page, tuple(stages), (1, 1), tile, memory) for page, stages in chosen)
         return Job(tuple(page.layout for page in found), plans)
 
 
@@ -65,7 +74,7 @@ def filter_file(
     tile: int | None = None,
     pages: Pages = "separate",
     device: str | torch.device = "cpu",
-    memory: int = MEMORY,
+    memory: int | None = None,
     force: bool = False,
     advance: Callable[[float], None] | None = None,
 ) -> Job:
@@ -83,8 +92,8 @@ def filter_file(
         Whether the pages of a file are coupled.
     device : str or torch.device
         Where to compute; the stages must be there already.
-    memory : int
-        Bytes that the computation in one window may take.
+    memory : int, optional
+        Bytes for the whole process.
     force : bool
         Whether a target that exists is replaced.
     advance : callable, optional
@@ -100,7 +109,7 @@ def filter_file(
             plans = []
             for page, canvas, stages in zip(found, joint, choose(found), strict=True):
                 plans.append(_plan(page, tuple(stages), canvas.grain, tile, memory))
-                tell = None if advance is None else _part(advance, 1 / len(found))
+                tell = None if advance is None else partial(scaled, advance, 1 / len(found))
                 with _unrolled(page, plans[-1], target.parent) as rows:
                     _filter_page(rows, canvas, plans[-1], device, target.parent, tell)
         return Job(tuple(page.layout for page in found), tuple(plans))
@@ -139,18 +148,19 @@ def _filter_page(
         samples = rounded(block.transpose(1, 2, 0), layout.dtype)
         if layout.kept:
             samples = np.concatenate((samples, page.read(*window)[..., layout.filtered :]), axis=-1)
-        canvas.write(window.top, window.left, samples)
+        canvas.write(window[0], window[2], samples)
 
     run(chosen, colours_of(page), write, device=device, folder=folder, advance=advance)
 
 
-def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], tile: int | None, memory: int) -> Plan:
+def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], tile: int | None, memory: int | None) -> Plan:
     layout = page.layout
     kind = torch.float64 if working_dtype(layout.dtype) == np.float64 else torch.float32
     pixel, scratch = working_bytes(stages, layout.filtered, kind)
+    budget, whole = window_bytes(memory)
     return plan(
-        layout.height, layout.width, stages, tile=tile, grain=grain, bytes_per_pixel=pixel, scratch_cost=scratch,
-        memory=memory, whole=whole_bytes(),
+        (layout.height, layout.width), stages, tile=tile, grain=grain, bytes_per_pixel=pixel, scratch_cost=scratch,
+        memory=budget, whole=whole,
     )  # fmt: skip
 
 
@@ -158,13 +168,13 @@ def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], tile: i
 def _unrolled(page: Page, chosen: Plan, folder: Path) -> Iterator[Page]:
     """The page itself, or a copy on disk where windows would have to decode every strip of the page many times."""
     layout = page.layout
-    band = (chosen.rows + 2 * chosen.halo) * layout.width * layout.channels * layout.dtype.itemsize
-    if not page.banded or chosen.columns == layout.width or band <= CACHE:
+    band = (chosen.sides[0] + 2 * chosen.halo) * layout.width * layout.channels * layout.dtype.itemsize
+    if not page.banded or chosen.sides[1] == layout.width or band <= CACHE:
         yield page
         return
-    scratch = Scratch(folder, layout.height, layout.width)
+    scratch = Scratch(folder, (layout.height, layout.width))
     try:
-        for window in windows(layout.height, layout.width, STRIP, layout.width):
+        for window in windows((layout.height, layout.width), (STRIP, layout.width)):
             scratch.write(window, page.read(*window).transpose(2, 0, 1))
         yield _Copied(page, scratch)
     finally:
@@ -179,10 +189,6 @@ class _Copied(Page):
 
     def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
         return self.scratch.read(Window(top, bottom, left, right)).transpose(1, 2, 0)
-
-
-def _part(advance: Callable[[float], None], share: float) -> Callable[[float], None]:
-    return lambda done: advance(done * share)
 
 
 def _coupled(source: Path, pages: Sequence[Page]) -> tuple[Page, ...]:

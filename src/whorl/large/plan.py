@@ -5,9 +5,10 @@ away. One pass per step needs the halo of one step only, but a scratch file that
 :math:`k` steps per pass and windows of side :math:`w` (cropped after every step to what is still valid), a pixel costs
 
 .. math:: \Big\lceil \frac{n}{k} \Big\rceil c_{\mathrm{scratch}}
-          + \sum_{j=1}^{n} \Big(\frac{w + 2 h_j}{w}\Big)^2 c_{\mathrm{step}}
+          + \sum_{j=1}^{n} \Big(\frac{w + 2 h_j}{w}\Big)^d c_{\mathrm{step}}
 
-with the halo :math:`h_j` still needed after step :math:`j` of its pass. The cheapest :math:`k` is taken.
+in :math:`d` dimensions, with the halo :math:`h_j` still needed after step :math:`j` of its pass. The cheapest :math:`k`
+is taken.
 """
 
 import math
@@ -22,13 +23,19 @@ from whorl import engines
 from whorl.errors import ShapeError
 from whorl.large.stages import Stage, halo
 
-__all__ = ["MEMORY", "Plan", "plan", "whole_bytes", "working_bytes"]
+__all__ = ["MEMORY", "Plan", "plan", "size_in_words", "whole_bytes", "window_bytes", "working_bytes"]
 
 MEMORY = 3 * 2**27
 """Bytes that the computation in one window may take, if nobody says otherwise."""
 
+LEAST = 100 * 10**6
+"""Bytes that a window must have."""
+
 WHOLE = 2**31
 """Bytes that an image may take to be filtered in one piece, where the machine has four times as many."""
+
+RESERVE = 700 * 10**6
+"""Bytes that Python, PyTorch and the compiler of the kernels take besides the windows, as measured."""
 
 # Floats alive at the peak of a step, per pixel and channel, and more per response, as measured on all models: from 29
 # (Perona-Malik) to 150 (eight scales) in the reference, from 2 to 12 in the compiled engines. Reading and writing a
@@ -39,12 +46,10 @@ SCRATCH_COST = 16.0  # reading and writing a pixel of the scratch file, in units
 
 @dataclass(frozen=True)
 class Plan:
-    """Windows of ``rows x columns``, and the stages of each pass over the image."""
+    """Windows with the given ``sides`` over an image of that ``shape``, and the stages of each pass over it."""
 
-    height: int
-    width: int
-    rows: int
-    columns: int
+    shape: tuple[int, ...]
+    sides: tuple[int, ...]
     passes: tuple[tuple[Stage, ...], ...]
 
     @property
@@ -55,42 +60,70 @@ class Plan:
     @property
     def count(self) -> int:
         """Number of windows in a pass."""
-        return math.ceil(self.height / self.rows) * math.ceil(self.width / self.columns)
+        return math.prod(math.ceil(size / side) for size, side in zip(self.shape, self.sides, strict=True))
+
+    @property
+    def work(self) -> float:
+        """Pixels computed over all passes and steps, halos included."""
+        return math.prod(self.shape) * sum(_cost(part, self.shape, self.sides) for part in self.passes)
 
 
 def plan(
-    height: int,
-    width: int,
+    shape: Sequence[int],
     stages: Sequence[Stage],
     *,
     tile: int | None = None,
-    grain: tuple[int, int] = (1, 1),
+    grain: Sequence[int] | None = None,
     bytes_per_pixel: float = 64.0,
     scratch_cost: float = 0.1,
     memory: int = MEMORY,
     whole: int = 0,
 ) -> Plan:
-    """The cheapest plan within ``memory``; ``tile`` sets the side of the windows instead.
+    """The cheapest plan within ``memory`` for an image ``(y, x)`` or a volume ``(z, y, x)``.
 
-    Windows are multiples of ``grain`` (the tiles of the output), and the whole image where that fits into ``memory`` or
-    ``whole`` bytes. ``scratch_cost`` is the cost of a pixel of scratch relative to one step.
+    ``tile`` sets the side of the windows instead. Windows are multiples of ``grain`` (the tiles of the output), and the
+    whole image where that fits into ``memory`` or ``whole`` bytes. ``scratch_cost`` is the cost of a pixel of scratch
+    relative to one step.
     """
+    shape, grain = tuple(shape), tuple(grain or (1,) * len(shape))
     if tile is not None and tile < 1:
         raise ShapeError(f"tile = {tile}: a window needs at least one pixel. Use 'auto' or a positive number.")
-    if tile is None and height * width * bytes_per_pixel <= max(memory, whole):
-        return Plan(height, width, height, width, (tuple(stages),))
+    if tile is None and math.prod(shape) * bytes_per_pixel <= max(memory, whole):
+        return Plan(shape, shape, (tuple(stages),))
     best: tuple[float, Plan] | None = None
     for per_pass in _divisions(len(stages)):
         passes = tuple(tuple(stages[i : i + per_pass]) for i in range(0, len(stages), per_pass)) or ((),)
         widest = max(halo(part) for part in passes)
-        side = tile or max(math.isqrt(int(memory / bytes_per_pixel)) - 2 * widest, 1)
-        columns = _multiple(side, grain[1], width)
-        rows = _multiple(side if tile or columns <= side else side * side // columns, grain[0], height)
-        cost = sum(_cost(part, rows, columns) for part in passes) + (len(passes) - 1) * scratch_cost
+        if tile is None:
+            sides = _sides(shape, grain, memory / bytes_per_pixel, widest)
+        else:
+            sides = tuple(_multiple(tile, unit, size) for unit, size in zip(grain, shape, strict=True))
+        cost = sum(_cost(part, shape, sides) for part in passes) + (len(passes) - 1) * scratch_cost
         if best is None or cost < best[0]:
-            best = cost, Plan(height, width, rows, columns, passes)
+            best = cost, Plan(shape, sides, passes)
     assert best is not None
     return best[1]
+
+
+def window_bytes(memory: int | None) -> tuple[int, int]:
+    """What one window may take, and what an image may take to be filtered whole, where the process has ``memory``."""
+    if memory is None:
+        return MEMORY, whole_bytes()
+    if memory < RESERVE + LEAST:
+        need = size_in_words(RESERVE + LEAST)
+        raise ValueError(
+            f"--memory {size_in_words(memory)}: the program itself takes most of that. Give at least {need}."
+        )
+    return memory - RESERVE, 0
+
+
+def size_in_words(count: float) -> str:
+    """A number of bytes as people write it.
+
+    >>> size_in_words(2_000_000_000), size_in_words(512_000_000)
+    ('2GB', '512MB')
+    """
+    return f"{count / 1e9:.3g}GB" if count >= 1e9 else f"{count / 1e6:.3g}MB"
 
 
 def whole_bytes() -> int:
@@ -102,7 +135,9 @@ def whole_bytes() -> int:
     return min(WHOLE, physical // 4)
 
 
-def working_bytes(stages: Sequence[Stage], channels: int, dtype: torch.dtype) -> tuple[float, float]:
+def working_bytes(
+    stages: Sequence[Stage], channels: int, dtype: torch.dtype, dimension: int = 2
+) -> tuple[float, float]:
     """Bytes a pixel takes while a stage runs, and what a pixel of scratch costs relative to the stage.
 
     Networks for photographs say so themselves. Models and blocks tell by the number of their responses and by the
@@ -115,7 +150,7 @@ def working_bytes(stages: Sequence[Stage], channels: int, dtype: torch.dtype) ->
     step = next((found for stage in stages if (found := _diffusion_step(stage)) is not None), None)
     if step is not None:
         own = next((t.device for t in (*step.parameters(), *step.buffers())), torch.device("cpu"))
-        probe = torch.zeros(1, channels, 4, 4, dtype=dtype, device=own)
+        probe = torch.zeros(1, channels, *[4] * dimension, dtype=dtype, device=own)
         with torch.no_grad():
             v = step.description.operator(probe[:, :1])
             engine = engines.select(step.description, probe).name
@@ -139,11 +174,29 @@ def _multiple(side: int, unit: int, size: int) -> int:
     return min(max(side // unit, 1) * unit, size)
 
 
-def _cost(stages: Sequence[Stage], rows: int, columns: int) -> float:
+def _sides(shape: Sequence[int], grain: Sequence[int], pixels: float, halo: int) -> tuple[int, ...]:
+    """Sides of windows that hold so many pixels with their halo, as equal as ``grain`` and ``shape`` allow.
+
+    What one axis cannot take is left to the others: first come axes whose grain is wider than their share, then short
+    ones.
+    """
+    even = pixels ** (1 / len(shape))
+    order = sorted(range(len(shape)), key=lambda axis: (grain[axis] <= even, shape[axis], -axis))
+    sides = [1] * len(shape)
+    for number, axis in enumerate(order):
+        share = pixels ** (1 / (len(shape) - number))
+        whole = share >= shape[axis]
+        sides[axis] = shape[axis] if whole else _multiple(int(share) - 2 * halo, grain[axis], shape[axis])
+        pixels /= min(sides[axis] + 2 * halo, shape[axis])
+    return tuple(sides)
+
+
+def _cost(stages: Sequence[Stage], shape: Sequence[int], sides: Sequence[int]) -> float:
     """Steps computed per pixel of the result."""
     still, total = halo(stages), 0.0
     for stage in stages:
         # the step runs on the window as it is before it, and is cropped after it
-        total += (rows + 2 * still) * (columns + 2 * still) / (rows * columns)
+        grown = [min(side + 2 * still, size) / side for side, size in zip(sides, shape, strict=True)]
+        total += math.prod(grown) * stage.steps
         still -= stage.reach
     return total

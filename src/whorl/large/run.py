@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl.foundations import validation
+from whorl.large.journal import Journal
 from whorl.large.plan import Plan
 from whorl.large.scratch import Scratch
 from whorl.large.stages import Stage, fused, halo
 from whorl.large.windows import Window, windows
 
-__all__ = ["Read", "Write", "check", "in_window", "run"]
+__all__ = ["Read", "Write", "check", "in_window", "run", "scaled"]
 
 Read = Callable[[Window], NDArray[Any]]
-"""Gives the samples ``(c, y, x)`` of a window, in float32 or float64."""
+"""Gives the samples ``(c, y, x)`` or ``(c, z, y, x)`` of a window, in float32 or float64."""
 
 Write = Callable[[Window, NDArray[Any]], None]
-"""Takes the samples ``(c, y, x)`` of a window."""
+"""Takes the samples of a window."""
 
 
 def run(
@@ -35,8 +36,9 @@ def run(
     device: str | torch.device = "cpu",
     folder: Path | None = None,
     advance: Callable[[float], None] | None = None,
+    journal: Journal | None = None,
 ) -> None:
-    """Filter an image in windows.
+    """Filter an image or a volume in windows.
 
     Parameters
     ----------
@@ -50,6 +52,9 @@ def run(
         Where scratch files go if there is more than one pass; the system's temporary folder by default.
     advance : callable, optional
         Called with the share of the work done, summing up to 1.
+    journal : Journal, optional
+        What is done is written down there, and what it says is done is not done again. ``write`` must have brought its
+        samples to the disk when it returns.
 
     Guarantees
     ----------
@@ -57,19 +62,33 @@ def run(
     window, not on the image.
     """
     share = 1 / (len(plan.passes) * plan.count)
+    place = journal.folder if journal is not None else folder or Path(tempfile.gettempdir())
     source, held = read, None
     with ExitStack() as stack:
         for number, stages in enumerate(plan.passes, start=1):
-            scratch = Scratch(folder or Path(tempfile.gettempdir()), plan.height, plan.width)
-            stack.callback(scratch.close)
+            scratch = Scratch(place, plan.shape, None if journal is None else f"pass-{number}")
+            stack.callback(scratch.close if journal is None else scratch.release)
             sink = write if number == len(plan.passes) else scratch.write
-            for window in windows(plan.height, plan.width, plan.rows, plan.columns):
-                grown = window.grown(halo(stages), plan.height, plan.width)
+            if journal is not None and sink != write and (number + 1, "all") not in journal:
+                first = read(Window(*(0, 1) * len(plan.shape)))
+                scratch.reopen(len(first), first.dtype)
+            for index, window in enumerate(windows(plan.shape, plan.sides)):
+                if journal is not None and ((number, "all") in journal or (number, index) in journal):
+                    if advance is not None:
+                        advance(share)
+                    continue
+                grown = window.grown(halo(stages), *plan.shape)
                 samples = source(grown)
                 if number == 1:
                     check(torch.from_numpy(np.ascontiguousarray(samples)), stages)
-                tell = None if advance is None else partial(_scaled, advance, share)
+                tell = None if advance is None else partial(scaled, advance, share)
                 sink(window, _in_numpy(samples, stages, grown, window, plan, device, tell))
+                del samples
+                if journal is not None:
+                    scratch.flush()
+                    journal.mark((number, index))
+            if journal is not None and (number, "all") not in journal:
+                journal.mark((number, "all"))
             if held is not None:
                 held.close()  # two images on disk are enough
             source, held = scratch.read, scratch
@@ -80,8 +99,7 @@ def in_window(
     stages: Sequence[Stage],
     grown: Window,
     window: Window,
-    height: int,
-    width: int,
+    shape: Sequence[int],
     tell: Callable[[float], None] | None = None,
 ) -> Tensor:
     """The stages applied to the samples ``u`` of the grown window, cropped to the window.
@@ -94,9 +112,9 @@ def in_window(
     left, taken = halo(stages), fused(stages)
     total = sum(stage.steps for stage in taken)
     for stage in taken:
-        u = stage.apply(u) if tell is None else stage.watched(u, partial(_scaled, tell, stage.steps / total))
+        u = stage.apply(u) if tell is None else stage.watched(u, partial(scaled, tell, stage.steps / total))
         left -= stage.reach
-        smaller = window.grown(left, height, width)
+        smaller = window.grown(left, *shape)
         u, grown = u[smaller.inside(grown)].contiguous(), smaller
     return u
 
@@ -119,12 +137,13 @@ def _in_numpy(
 ) -> NDArray[Any]:
     u = torch.from_numpy(np.ascontiguousarray(samples))[None].to(device)
     with torch.no_grad():
-        result = in_window(u, stages, grown, window, plan.height, plan.width, tell)
+        result = in_window(u, stages, grown, window, plan.shape, tell)
     if tell is not None and not stages:
         tell(1.0)
     values: NDArray[Any] = result[0].cpu().numpy()
     return values
 
 
-def _scaled(tell: Callable[[float], None], share: float, done: float) -> None:
+def scaled(tell: Callable[[float], None], share: float, done: float) -> None:
+    """Tell of a part that is ``share`` of the whole; for use with ``partial``."""
     tell(share * done)

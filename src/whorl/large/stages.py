@@ -20,9 +20,9 @@ FUSED_STEPS = 4  # so many at once: nearly as fast as all of them, and progress 
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a filter on images ``(n, c, y, x)``.
+    """One step of a filter on images ``(n, c, y, x)`` or volumes ``(n, c, z, y, x)``.
 
-    A pixel of ``apply(u)`` depends on the pixels of ``u`` at most ``reach`` away on either axis, and on nothing else:
+    A pixel of ``apply(u)`` depends on the pixels of ``u`` at most ``reach`` away on every axis, and on nothing else:
     not on the position in the image nor on its size, except that the image is mirrored at its border. ``check`` raises
     for images the filter must not begin with. ``steps`` counts the steps of a model that it takes.
     """
@@ -56,8 +56,11 @@ def stages(
     tau: float | None = None,
     insist: bool = False,
     engine: str = "auto",
+    dimension: int = 2,
 ) -> tuple[Stage, ...]:
     """What ``model(u, time)`` does with the same arguments: explicit steps, or a fast scheme as one stage.
+
+    ``dimension`` is 3 for volumes.
 
     >>> from whorl.models import build
     >>> [stage.reach for stage in stages(build("eed", contrast=3.0), time=1.0)]
@@ -67,12 +70,13 @@ def stages(
         raise ValueError(f"{model.name}: a data term holds an image of its own and cannot be cut into windows.")
     time = validation.number(time, "time", model.name, 0.0)
     if scheme != "explicit":
-        run = _Run(model, time, scheme, cycles, tau, insist, engine)
+        run = _Run(model, time, scheme, cycles, tau, insist, engine, dimension)
         count = run.count()
         return (Stage(run, count * model.reach, steps=count),)
-    largest = model.automatic_step() if tau is None else validation.number(tau, "tau", model.name, 0.0, open_low=True)
-    check_step(min(largest, time), model.step_limit(), model.name, insist=insist)
-    check = _Squarable(model.operator.squared_norm_bound(), model.name)
+    tau = None if tau is None else validation.number(tau, "tau", model.name, 0.0, open_low=True)
+    largest = model.automatic_step(dimension) if tau is None else tau
+    check_step(min(largest, time), model.step_limit(dimension), model.name, insist=insist)
+    check = _Squarable(model.operator.squared_norm_bound(dimension), model.name)
     sizes = equal_steps(time, largest)
     return tuple(Stage(_Steps(model, (size,), engine), model.reach, check) for size in sizes)
 
@@ -139,6 +143,7 @@ class _Run:
     tau: float | None
     insist: bool
     engine: str
+    dimension: int
 
     def __call__(self, u: Tensor) -> Tensor:
         return self.run(u, None)
@@ -147,7 +152,8 @@ class _Run:
         """The number of steps, which does not depend on the image: counted on the smallest one."""
         counted = [0]
         own = next((t.device for t in (*self.model.parameters(), *self.model.buffers())), None)
-        self.run(torch.zeros(1, 1, 1, 1, device=own), lambda done, total: counted.append(total), "reference")
+        smallest = torch.zeros(1, 1, *[1] * self.dimension, device=own)
+        self.run(smallest, lambda done, total: counted.append(total), "reference")
         return counted[-1]
 
     def run(self, u: Tensor, progress: Progress | None, engine: str | None = None) -> Tensor:

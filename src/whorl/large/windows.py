@@ -1,62 +1,74 @@
-"""Windows of an image: rectangles that cover it, and the same with a halo."""
+"""Windows of an image or a volume: boxes that cover it, and the same with a halo."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
 
 from whorl.automatic import sample_slices
 
 __all__ = ["Window", "samples", "windows"]
 
 
-class Window(NamedTuple):
-    """The pixels ``top <= y < bottom``, ``left <= x < right``."""
+class Window(tuple[int, ...]):
+    """The pixels from a first to before a last one along every axis: ``Window(top, bottom, left, right)``.
 
-    top: int
-    bottom: int
-    left: int
-    right: int
+    A volume has two more numbers in front, for z.
+
+    >>> Window(0, 10, 20, 32).shape
+    (10, 12)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *bounds: int) -> "Window":
+        """From first and last number of every axis, one after the other."""
+        return super().__new__(cls, bounds)
 
     @property
-    def height(self) -> int:
-        """Number of rows."""
-        return self.bottom - self.top
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """First and last number of every axis, in pairs."""
+        return tuple(zip(self[::2], self[1::2], strict=True))
 
     @property
-    def width(self) -> int:
-        """Number of columns."""
-        return self.right - self.left
+    def shape(self) -> tuple[int, ...]:
+        """Number of pixels along every axis."""
+        return tuple(stop - start for start, stop in self.spans)
 
-    def grown(self, halo: int, height: int, width: int) -> "Window":
-        """The window with ``halo`` more pixels on every side, as far as the image of ``height x width`` has them.
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """The index of the window in an array that holds the whole."""
+        return tuple(slice(start, stop) for start, stop in self.spans)
+
+    def grown(self, halo: int, *shape: int) -> "Window":
+        """The window with ``halo`` more pixels on every side, as far as an image of that ``shape`` has them.
 
         >>> Window(0, 10, 20, 30).grown(4, 100, 32)
-        Window(top=0, bottom=14, left=16, right=32)
+        Window(0, 14, 16, 32)
         """
-        return Window(
-            max(self.top - halo, 0),
-            min(self.bottom + halo, height),
-            max(self.left - halo, 0),
-            min(self.right + halo, width),
-        )
+        spans = zip(self.spans, shape, strict=True)
+        return Window(*(n for (start, stop), size in spans for n in (max(start - halo, 0), min(stop + halo, size))))
 
-    def inside(self, other: "Window") -> tuple[Any, slice, slice]:
+    def inside(self, other: "Window") -> tuple[Any, ...]:
         """The index of this window in an array ``(..., y, x)`` that holds ``other``."""
-        rows = slice(self.top - other.top, self.bottom - other.top)
-        return ..., rows, slice(self.left - other.left, self.right - other.left)
+        pairs = zip(self.spans, other.spans, strict=True)
+        return ..., *(slice(start - first, stop - first) for (start, stop), (first, _) in pairs)
+
+    def __repr__(self) -> str:
+        return f"Window{tuple(self)!r}"
 
 
-def windows(height: int, width: int, rows: int, columns: int) -> Iterator[Window]:
-    """Windows of ``rows x columns`` that cover the image without overlap, row by row; the last ones may be smaller.
+def windows(shape: Sequence[int], sides: Sequence[int]) -> Iterator[Window]:
+    """Windows of the given sides that cover the image without overlap, row by row; the last ones may be smaller.
 
-    >>> list(windows(3, 5, 2, 5))
-    [Window(top=0, bottom=2, left=0, right=5), Window(top=2, bottom=3, left=0, right=5)]
+    >>> list(windows((3, 5), (2, 5)))
+    [Window(0, 2, 0, 5), Window(2, 3, 0, 5)]
     """
-    for top in range(0, height, rows):
-        for left in range(0, width, columns):
-            yield Window(top, min(top + rows, height), left, min(left + columns, width))
+    for corner in product(*(range(0, size, side) for size, side in zip(shape, sides, strict=True))):
+        ends = zip(corner, sides, shape, strict=True)
+        yield Window(*(n for start, side, size in ends for n in (start, min(start + side, size))))
 
 
-def samples(height: int, width: int) -> Iterator[Window]:
+def samples(*shape: int) -> Iterator[Window]:
     """Windows that stand for the image when something is measured on it; see :func:`whorl.automatic.sample_slices`."""
-    for rows, columns in sample_slices((height, width)):
-        yield Window(rows.start, rows.stop, columns.start, columns.stop)
+    for place in sample_slices(shape):
+        yield Window(*(n for part in place for n in (part.start, part.stop)))

@@ -1,0 +1,214 @@
+"""From file to file in three dimensions: volumes in windows, within a bound on memory, resumable after a kill."""
+
+import math
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from whorl.errors import FileError
+from whorl.files.formats import SUFFIXES
+from whorl.files.volume import Box, VolumeFile, check_format
+from whorl.foundations.atomic import beside
+from whorl.foundations.samples import rounded, working_dtype
+from whorl.large.journal import Journal
+from whorl.large.plan import RESERVE, Plan, plan, size_in_words, window_bytes, working_bytes
+from whorl.large.run import run, scaled
+from whorl.large.scratch import Scratch
+from whorl.large.stages import Stage
+from whorl.large.windows import Window, samples
+
+__all__ = ["filter_volume", "plan_volume", "sample_boxes", "work_folder"]
+
+SAMPLED = 2
+"""Volumes of a series on which something is measured that is one for all of them."""
+
+
+def sample_boxes(file: VolumeFile) -> Iterator[NDArray[Any]]:
+    """Blocks ``(c, z, y, x)`` that stand for the volumes of a file when something is measured on them."""
+    kind = working_dtype(file.dtype)
+    count = min(file.count, SAMPLED)
+    for number in (index * file.count // count for index in range(count)):
+        for window in samples(*file.shape):
+            yield file.read(number, _box(window)).astype(kind)
+
+
+def plan_volume(
+    file: VolumeFile, stages: Sequence[Stage], *, tile: int | None = None, memory: int | None = None
+) -> Plan:
+    """How the volumes of a file would be cut, with ``memory`` bytes for the whole process."""
+    kind = torch.float64 if working_dtype(file.dtype) == np.float64 else torch.float32
+    voxel, scratch = working_bytes(stages, file.channels, kind, 3)
+    voxel += 2 * file.channels * file.dtype.itemsize  # as read, and as rounded for writing
+    budget, whole = window_bytes(memory)
+    chosen = plan(
+        file.shape, stages, tile=tile, bytes_per_pixel=voxel, scratch_cost=scratch, memory=budget,
+        whole=whole,
+    )  # fmt: skip
+    grown = [min(side + 2 * chosen.halo, size) for side, size in zip(chosen.sides, file.shape, strict=True)]
+    needed = math.prod(grown) * voxel
+    if memory is not None and needed > budget:
+        sides, need = " x ".join(map(str, grown[::-1])), size_in_words(needed + RESERVE)
+        raise ValueError(
+            f"--memory {size_in_words(memory)}: windows of {sides} voxels, halo included, take {need}. "
+            "Give so much, or smaller windows (--tile), or --scheme explicit."
+        )
+    return chosen
+
+
+def filter_volume(
+    file: VolumeFile,
+    target: Path,
+    stages: Sequence[Stage],
+    *,
+    tile: int | None = None,
+    memory: int | None = None,
+    device: str | torch.device = "cpu",
+    force: bool = False,
+    description: Mapping[str, Any] | None = None,
+    advance: Callable[[float], None] | None = None,
+) -> tuple[Plan, bool]:
+    """Filter the volumes of a file into another of the same format; it appears when it is complete, or not at all.
+
+    Parameters
+    ----------
+    file : VolumeFile
+        From :func:`whorl.files.volume.open_volume`.
+    target : Path
+        Where to write. While a volume of several windows is filtered, a hidden folder beside it holds what is done; a
+        run that was killed goes on from there when it is started again with the same ``description``.
+    stages : sequence of Stage
+        The filter.
+    tile, memory
+        Side of the windows, and bytes for the whole process; chosen by default.
+    device : str or torch.device
+        Where to compute; the stages must be there already.
+    force : bool
+        Whether a target that exists is replaced.
+    description : mapping, optional
+        What is computed; another one begins anew.
+    advance : callable, optional
+        Called with the share of the work done, summing up to 1.
+
+    Returns
+    -------
+    plan, resumed
+        How the volume was cut, and whether a former run was gone on with.
+    """
+    check_format(target, file)
+    chosen = plan_volume(file, stages, tile=tile, memory=memory)
+    said = {**(description or {}), "source": _identity(file.path), "shape": file.shape, "sides": chosen.sides}
+    said |= {"passes": [len(part) for part in chosen.passes], "dtype": str(file.dtype), "target": target.name}
+    resumed = False
+    with beside(target, force, folder=SUFFIXES.get(target.suffix.lower()) == "zarr") as part, ExitStack() as stack:
+        _check_room(file, chosen, target)
+        journals = stack.enter_context(_journals(file, target, said)) if chosen.count > 1 else []
+        results = []
+        for number in range(file.count):
+            journal = journals[number] if journals else None
+            resumed = resumed or (journal is not None and journal.resumed)
+            tell = None if advance is None else partial(scaled, advance, 1 / file.count)
+            place = target.parent if journal is None else journal.folder
+            results.append(Scratch(place, file.shape, None if journal is None else "result"))
+            stack.callback(results[-1].release)
+            _filter_one(file, number, chosen, results[-1], device, journal, tell)
+        file.write(part, target.name, lambda number, place: results[number].read(_window(place)))
+    return chosen, resumed
+
+
+def work_folder(target: Path) -> Path:
+    """Where a long run keeps what is done."""
+    return target.with_name(f".{target.name}.whorl")
+
+
+def _filter_one(
+    file: VolumeFile,
+    number: int,
+    chosen: Plan,
+    result: Scratch,
+    device: str | torch.device,
+    journal: Journal | None,
+    advance: Callable[[float], None] | None,
+) -> None:
+    """Filter one volume into a scratch file, its samples rounded to the type of the file."""
+    kind = working_dtype(file.dtype)
+    result.reopen(file.channels, file.dtype)
+
+    def read(window: Window) -> NDArray[Any]:
+        block = file.read(number, _box(window))
+        if block.dtype.kind == "f" and not np.isfinite(block).all():
+            broken = np.argwhere(~np.isfinite(block))[0, 1:] + window[::2]
+            where = ", ".join(str(n) for n in broken[::-1])
+            raise FileError(
+                f"{file.path}: holds NaN or infinite voxels; one is at x, y, z = {where}. Fill them in first, "
+                "or cut them off."
+            )
+        return block.astype(kind)
+
+    def write(window: Window, block: NDArray[Any]) -> None:
+        result.write(window, rounded(block, file.dtype))
+        if journal is not None:
+            result.flush()
+
+    run(chosen, read, write, device=device, folder=result.folder, advance=advance, journal=journal)
+
+
+@contextmanager
+def _journals(file: VolumeFile, target: Path, said: Mapping[str, Any]) -> Iterator[list[Journal]]:
+    """A journal for each volume; they stay when the run is interrupted, and go when it ends well or with an error."""
+    folder = work_folder(target)
+    journals: list[Journal] = []
+    try:
+        for number in range(file.count):
+            journals.append(Journal(folder / str(number), {**said, "number": number}))
+        yield journals
+    except Exception:
+        for journal in journals:
+            journal.remove()
+        if journals:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    except BaseException:  # Ctrl-C and the like: the next run goes on
+        for journal in journals:
+            journal.leave()
+        raise
+    for journal in journals:
+        journal.remove()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_room(file: VolumeFile, chosen: Plan, target: Path) -> None:
+    """Refuse at once what the disk cannot hold: results twice, and up to two volumes in full precision."""
+    voxels = file.count * file.channels * math.prod(file.shape)
+    between = min(len(chosen.passes) - 1, 2) * working_dtype(file.dtype).itemsize
+    needed = voxels * (2 * file.dtype.itemsize) + voxels // file.count * between
+    folder = work_folder(target)
+    held = sum(512 * path.stat().st_blocks for path in folder.rglob("*")) if folder.exists() else 0
+    free = shutil.disk_usage(target.parent).free + held
+    if needed > free:
+        need, have = size_in_words(needed), size_in_words(free)
+        raise FileError(
+            f"{target}: cannot be written: {need} are needed on the disk, {have} are free. "
+            "Make room there, or choose another place."
+        )
+
+
+def _identity(path: Path) -> list[Any]:
+    """What tells that a file is the same as before: its place, size and date; of a folder those of its description."""
+    inside = sorted(path.glob("*.json")) + sorted(path.glob(".z*")) if path.is_dir() else [path]
+    return [str(path.resolve()), *([entry.name, entry.stat().st_size, entry.stat().st_mtime_ns] for entry in inside)]
+
+
+def _box(window: Window) -> Box:
+    z, y, x = window.slices
+    return z, y, x
+
+
+def _window(place: Box) -> Window:
+    return Window(*(n for part in place for n in (part.start, part.stop)))
