@@ -26,7 +26,7 @@ _ROOT = Path(__file__).parents[1]
 
 
 def cases() -> dict[str, Case]:
-    return {"start": _start, "first use": _first_use, "libraries": _libraries}
+    return {"start": _start, "first use": _first_use, "libraries": _libraries, "torch.compile": _compile}
 
 
 def _start() -> Rows:
@@ -78,6 +78,21 @@ def _libraries() -> Rows:
         _clock(name, [sys.executable, "-W", "ignore", "-c", code.format(name=name)], repeats=2, warm=name == chosen[0])
         for name in chosen
     ]
+
+
+def _compile() -> Rows:
+    """A multiscale block through ``torch.compile``, value and derivative, in a fresh process with an empty cache."""
+    code = (
+        "import torch; from whorl.blocks import multiscale_block; b = multiscale_block(contrast=20.0, trainable=True); "
+        "u = torch.rand(1, 1, 64, 64).requires_grad_(); {how}(b)(u).square().sum().backward()"
+    )
+    with TemporaryDirectory() as folder:
+        rows = []
+        for name, how in {"eager": "(lambda f: f)", "torch.compile": "torch.compile"}.items():
+            command = [sys.executable, "-c", code.format(how=how)]
+            environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(Path(folder) / name)}
+            rows.append(_clock(f"multiscale block, {name}", command, environment, repeats=1, warm=name == "eager"))
+        return rows
 
 
 def _clock(

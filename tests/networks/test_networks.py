@@ -197,7 +197,7 @@ def card() -> ModelCard:
 
 
 def test_a_card_gives_its_networks(card, tmp_path):
-    card.write(tmp_path / "card.json")
+    card.write(str(tmp_path / "card.json"))
     found = load_card(tmp_path / "card.json")
     assert found == card
     assert torch.equal(load(tmp_path / "card.json", seed=0)(picture()), card.build(0)(picture()))

@@ -1,9 +1,11 @@
 """What every operator promises: adjoint, norm, constants, any size, both precisions."""
 
+import math
+
 import pytest
 import torch
 
-from catalogue import OPERATORS, noise
+from catalogue import CHANNEL_OPERATORS, OPERATORS, noise
 from whorl.operators import CellGradient, Laplacian, ScaleStack, Smoothing, Stacked, fold, mirror, sample_scales
 
 parametrised = pytest.mark.parametrize("K", OPERATORS.values(), ids=OPERATORS)
@@ -194,3 +196,25 @@ def test_stacking_refuses_different_grids():
         Stacked([CellGradient(), Laplacian()])
     with pytest.raises(ValueError, match="at least one"):
         Stacked([])
+
+
+@pytest.mark.parametrize("K", [*OPERATORS.values(), CHANNEL_OPERATORS["mixed"]], ids=[*OPERATORS, "mixed"])
+@torch.no_grad()
+def test_orders_are_the_harmonics_of_the_response_to_waves(K):
+    """Long waves from all directions: as a function of the direction, responses of order m are of the order m."""
+    count, frequency, radius = 16, 0.02, K.reach + 2
+    channels = 3 if K in CHANNEL_OPERATORS.values() else 1
+    h_y, h_x = K.spacing.along(2)
+    shift = 0.5 * (K(torch.zeros(1, channels, 8, 8, dtype=torch.float64)).shape[-1] - 8)  # responses on cells: 1/2
+    at = torch.arange(2 * radius, dtype=torch.float64) - radius + shift
+    found = []
+    for j in range(count):
+        angle = 2 * math.pi * j / count
+        phase = frequency * (math.cos(angle) * h_x * at[None, :] + math.sin(angle) * h_y * at[:, None])
+        waves = [K(part.expand(1, channels, *part.shape)) for part in (phase.cos(), phase.sin())]
+        found.append(torch.complex(*waves)[..., radius, radius].flatten())
+    harmonics = torch.fft.fft(torch.stack(found), dim=0).abs().square()  # by harmonic and channel
+    shares = harmonics.sum(1) / harmonics.sum()
+    of_order = [float(shares[m] + (shares[-m] if m else 0)) for m in range(count // 2)]
+    limit = (frequency * max(h_y, h_x)) ** 2  # details of cells are smaller than derivatives by this factor
+    assert {m for m, share in enumerate(of_order) if share > limit} == {*K.orders}

@@ -9,7 +9,23 @@ from whorl.diffusivities import Diffusivity
 __all__ = ["Isotropic", "Uncoupled"]
 
 
-class Uncoupled(Activation):
+class Scalar(Activation):
+    """Base of both: an activation with the law of a name, which needs a diffusivity."""
+
+    kind: str
+
+    def __init__(
+        self,
+        diffusivity: Diffusivity,
+        couple: Iterable[str] = (),
+        *,
+        axes: int = 2,
+        scale_weights: Iterable[float] | None = None,
+    ) -> None:
+        super().__init__(Variational(self.kind, diffusivity), couple, axes=axes, scale_weights=scale_weights)
+
+
+class Uncoupled(Scalar):
     r"""Every direction for itself, :math:`\Phi(v)_i = g\big(\sum |v_i|^2\big)\, v_i`: the counter-example.
 
     The sum runs over the parts of one direction (and over coupled image channels and scales), never over directions.
@@ -21,18 +37,10 @@ class Uncoupled(Activation):
     tensor([0.3000, 0.5000])
     """
 
-    def __init__(
-        self,
-        diffusivity: Diffusivity,
-        couple: Iterable[str] = (),
-        *,
-        axes: int = 2,
-        scale_weights: Iterable[float] | None = None,
-    ) -> None:
-        super().__init__(Variational("uncoupled", diffusivity), couple, axes=axes, scale_weights=scale_weights)
+    kind = "uncoupled"
 
 
-class Isotropic(Activation):
+class Isotropic(Scalar):
     r"""One scalar for all responses, :math:`\Phi(v) = g\big(\sum |v|^2\big)\, v`.
 
     With ``couple=()`` this is Design Principle 1 (operator channels), with ``"channels"`` Design Principle 2, with
@@ -44,12 +52,4 @@ class Isotropic(Activation):
     tensor([0.2727, 0.0909])
     """
 
-    def __init__(
-        self,
-        diffusivity: Diffusivity,
-        couple: Iterable[str] = (),
-        *,
-        axes: int = 2,
-        scale_weights: Iterable[float] | None = None,
-    ) -> None:
-        super().__init__(Variational("isotropic", diffusivity), couple, axes=axes, scale_weights=scale_weights)
+    kind = "isotropic"

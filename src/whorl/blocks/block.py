@@ -55,7 +55,7 @@ class DiffusionBlock(nn.Module):
         self.operator, self.activation, self.structure = operator, activation, structure
         self._tau = Positive(tau, trainable=trainable_tau, name="tau")
         self.engine = "auto"
-        self._described = Described()
+        self._described = Described(operator, activation, structure)
 
     @property
     def tau(self) -> Tensor:

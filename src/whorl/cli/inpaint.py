@@ -1,5 +1,7 @@
 """``whorl inpaint``: fill in what is missing in a picture."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -144,26 +146,17 @@ def _colour(mask: str, source: Any) -> Any:
     return (values * (np.iinfo(kind).max // 255)).astype(kind)
 
 
-def _status(quiet: bool) -> Any:
-    """A line on stderr that shows how far away the steady state still is; nothing where there is no terminal."""
-    from contextlib import contextmanager
+@contextmanager
+def _status(quiet: bool) -> Iterator[Callable[[float], None]]:
+    """A line on stderr that says how far away the steady state still is; nothing where there is no terminal."""
+    from rich.console import Console
 
     from whorl.cli.signals import honour
 
-    @contextmanager
-    def shown() -> Any:
-        if quiet:
-            yield lambda distance: honour()
-            return
-        from rich.console import Console
+    with Console(stderr=True, quiet=quiet).status("filling in, coarse to fine") as status:
 
-        console = Console(stderr=True)
-        with console.status("filling in, coarse to fine") as status:
+        def report(distance: float) -> None:
+            honour()
+            status.update(f"filling in: about {distance:.2g} grey values from the steady state")
 
-            def report(distance: float) -> None:
-                honour()
-                status.update(f"filling in: about {distance:.2g} grey values from the steady state")
-
-            yield report
-
-    return shown()
+        yield report

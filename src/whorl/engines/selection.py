@@ -46,7 +46,7 @@ def advance(
     """
     steps = Steps(step, numbers, mixes, frozen)
     if watched(step, u, numbers):
-        done = select(step, u, engine, learning=torch.is_grad_enabled()).chain(steps, u)
+        done = select(step, u, engine, learning=_learning(step, u, numbers)).chain(steps, u)
         return done if out is None else out.copy_(done)
     return select(step, u, engine).advance(steps, u.detach().contiguous(), out)
 
@@ -59,8 +59,18 @@ def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
     """
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r} is unknown. Known: {', '.join(ENGINES)}.")
+    if engine != "reference" and torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting():
+        from whorl.engines.opaque import OpaqueEngine, possible
+
+        if possible(step.key, u.dim() - 2, u.dtype, u.device, engine, learning):
+            return OpaqueEngine(engine)
     if engine == "reference" or not _plain(u):
         return ReferenceEngine()
+    return choose(step, u, engine, learning=learning)
+
+
+def choose(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
+    """The same for a tensor that holds numbers, which PyTorch does not trace."""
     name = _DEVICES.get(u.device.type, "") if engine == "auto" else engine
     form = step.space if u.dim() == VOLUME else step.form
     reason = form if isinstance(form, str) else _missing(name)
@@ -80,8 +90,10 @@ def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
 
 def watched(step: Step, u: Tensor, numbers: Sequence[Row]) -> bool:
     """Whether derivatives of the steps are asked for, or PyTorch transforms them."""
-    if transformed(u):
-        return True
+    return transformed(u) or _learning(step, u, numbers)
+
+
+def _learning(step: Step, u: Tensor, numbers: Sequence[Row]) -> bool:
     if not torch.is_grad_enabled():
         return False
     given = (part for each in numbers for part in each if isinstance(part, Tensor))

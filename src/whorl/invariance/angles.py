@@ -19,13 +19,13 @@ import torch
 from torch import Tensor
 
 from whorl.data.synthetic import GOLDEN_ANGLE, Scene, Turn, render
-from whorl.invariance.filters import FINGERPRINT, Filter, filtered, ratio, root_mean_square
+from whorl.invariance.filters import FINGERPRINT, Compared, Filter, filtered, root_mean_square
 
 __all__ = ["AngleError", "angle_error"]
 
 
 @dataclass(frozen=True)
-class AngleError:
+class AngleError(Compared):
     r"""Upright against turned at one angle, over all probes (and channels).
 
     .. math:: \text{relative} = \frac{\|d_k(\theta) - d_k(0)\|_k}{\|d_k(0)\|_k}, \qquad d_k = v_k - s(x_k)
@@ -36,11 +36,6 @@ class AngleError:
     angle: float
     difference: float
     change: float
-
-    @property
-    def relative(self) -> float:
-        """Difference over change."""
-        return ratio(self.difference, self.change)
 
 
 def angle_error(

@@ -6,23 +6,27 @@ its formula, upright and turned, both are filtered, and at the shared pixels the
 interpolated, before or after. The 3-4-5 turn shares every fifth pixel, the 20-21-29 turn (43.6 degrees) every 29th.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from whorl.data.synthetic import Scene, Turn, render
-from whorl.invariance.filters import FINGERPRINT, Filter, filtered, ratio, root_mean_square
+from whorl.invariance.filters import FINGERPRINT, Compared, Filter, filtered, root_mean_square, values_at
 
-__all__ = ["PYTHAGOREAN", "TurnError", "coincident_points", "turn_error"]
+__all__ = ["PYTHAGOREAN", "TurnError", "coincident_points", "turn_error", "turned_changes"]
+
+AnyTurn = TypeVar("AnyTurn")
+"""A turn of the plane or of space."""
 
 PYTHAGOREAN = (Turn(24, 7, 25), Turn(12, 5, 13), Turn(15, 8, 17), Turn(4, 3, 5), Turn(21, 20, 29))
 """Turns by 16.3, 22.6, 28.1, 36.9 and 43.6 degrees."""
 
 
 @dataclass(frozen=True)
-class TurnError:
+class TurnError(Compared):
     r"""Upright against turned, over the shared pixels :math:`p` (and channels), for one turn :math:`R`.
 
     .. math:: \text{relative} = \frac{\|d_R(Rp) - d(p)\|}{\|d(p)\|}, \qquad d = F(u) - u, \quad d_R = F(u_R) - u_R
@@ -47,10 +51,12 @@ class TurnError:
     change: float
     largest: float
 
-    @property
-    def relative(self) -> float:
-        """Difference over change."""
-        return ratio(self.difference, self.change)
+    @classmethod
+    def of(cls, angle: float, upright: Tensor, turned: Tensor) -> "TurnError":
+        """From the changes of the upright and of the turned picture at the points they share."""
+        difference = turned - upright
+        largest = float(difference.abs().max())
+        return cls(angle, upright.shape[-1], root_mean_square(difference), root_mean_square(upright), largest)
 
 
 def turn_error(
@@ -91,17 +97,34 @@ def turn_error(
     if size % 2 == 0 or centre - margin < 1:
         raise ValueError(f"turn_error(size={size}, margin={margin}): size must be odd and above twice the margin.")
     scene = scene or FINGERPRINT
-    u, v = filtered(filter, render(scene, size, channels=channels), dtype, device)
-    errors = []
-    for turn in turns:
-        p, turned_p = (centre + points for points in coincident_points(turn, centre - margin))
-        u_turned, v_turned = filtered(filter, render(scene, size, turn=turn, channels=channels), dtype, device)
-        change = (v - u)[0][:, p[:, 1], p[:, 0]]
-        turned_change = (v_turned - u_turned)[0][:, turned_p[:, 1], turned_p[:, 0]]
-        difference = turned_change - change
-        largest = float(difference.abs().max())
-        errors.append(TurnError(turn.angle, len(p), root_mean_square(difference), root_mean_square(change), largest))
-    return tuple(errors)
+    found = turned_changes(
+        filter,
+        lambda turn: render(scene, size, turn=turn or 0.0, channels=channels),
+        [(turn, coincident_points(turn, centre - margin)) for turn in turns],
+        dtype,
+        device,
+    )
+    return tuple(TurnError.of(turn.angle, *changes) for turn, changes in zip(turns, found, strict=True))
+
+
+def turned_changes(
+    filter: Filter,
+    draw: Callable[[AnyTurn | None], Tensor],
+    shared: Sequence[tuple[AnyTurn, tuple[Tensor, Tensor]]],
+    dtype: torch.dtype,
+    device: str | torch.device,
+) -> list[tuple[Tensor, Tensor]]:
+    """What the filter changes, upright and turned, at the points that each turn carries onto points of the lattice.
+
+    ``draw`` makes the picture for a turn (None: upright); points are counted from its middle.
+    """
+    u, v = filtered(filter, draw(None), dtype, device)
+    centre, found = u.shape[-1] // 2, []
+    for turn, (points, turned_points) in shared:
+        u_turned, v_turned = filtered(filter, draw(turn), dtype, device)
+        upright = values_at(v - u, centre + points)
+        found.append((upright, values_at(v_turned - u_turned, centre + turned_points)))
+    return found
 
 
 def coincident_points(turn: Turn, radius: int) -> tuple[Tensor, Tensor]:

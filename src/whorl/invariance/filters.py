@@ -9,7 +9,7 @@ from torch import Tensor
 from whorl.data.synthetic import Faded, Whorl
 from whorl.errors import ShapeError
 
-__all__ = ["FINGERPRINT", "Filter", "filtered", "ratio", "root_mean_square"]
+__all__ = ["FINGERPRINT", "Compared", "Filter", "filtered", "ratio", "root_mean_square", "values_at", "worst_spread"]
 
 Filter = Callable[[Tensor], Tensor]
 
@@ -43,3 +43,35 @@ def ratio(difference: float, change: float) -> float:
 def root_mean_square(values: Tensor) -> float:
     """Root of the mean square over all entries."""
     return float(values.square().mean().sqrt())
+
+
+class Compared:
+    """Base of results that set a difference against what the filter changed."""
+
+    difference: float
+    change: float
+
+    @property
+    def relative(self) -> float:
+        """Difference over change."""
+        return ratio(self.difference, self.change)
+
+
+def values_at(u: Tensor, points: Tensor) -> Tensor:
+    """The values ``(channels, points)`` of the first picture or volume at pixels (x, y) or voxels (x, y, z)."""
+    picked: tuple[slice | Tensor, ...] = (slice(None), *points.flip(-1).unbind(-1))
+    return u[0][picked]
+
+
+def worst_spread(u: Tensor, v: Tensor, points: Tensor, where: str) -> tuple[Tensor, float, float]:
+    """The changes at points where u has one value, in the channel in which they differ most, their spread and size.
+
+    ``where`` begins the error message for a picture that has several values there.
+    """
+    before, after = values_at(u, points), values_at(v, points)
+    if float((before.amax(-1) - before.amin(-1)).max()) > 0:
+        raise ValueError(f"{where} differ.")
+    changes = after - before
+    spread, change = changes.amax(-1) - changes.amin(-1), changes.abs().amax(-1)
+    worst = max(range(len(spread)), key=lambda c: ratio(float(spread[c]), float(change[c])))
+    return changes[worst], float(spread[worst]), float(change[worst])

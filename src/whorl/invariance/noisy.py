@@ -6,14 +6,15 @@ one; both are denoised, and what was removed must agree at the pixels that the l
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from whorl.data.synthetic import Turn
 from whorl.errors import ShapeError
-from whorl.invariance.coincidence import TurnError, coincident_points
-from whorl.invariance.filters import Filter, filtered, root_mean_square
+from whorl.invariance.coincidence import TurnError, coincident_points, turned_changes
+from whorl.invariance.filters import Filter
 
 __all__ = ["PHOTO_TURNS", "band_limited", "noisy_turn_error"]
 
@@ -76,20 +77,17 @@ def noisy_turn_error(
     """
     if size % 2 == 0 or any(min(picture.shape[1:]) < 1.42 * size for picture in pictures):
         raise ShapeError(f"noisy_turn_error(size={size}): needs an odd size and pictures of {1.42 * size:.0f} pixels.")
-    centre = size // 2
-    found: list[list[tuple[Tensor, Tensor]]] = [[] for _ in turns]
+    shared = [(turn, coincident_points(turn, size // 2 - margin)) for turn in turns]
+    found = []
     for picture in pictures:
-        u, v = filtered(filter, band_limited(picture, size, None, frequency)[None], dtype, device)
-        for number, turn in enumerate(turns):
-            p, turned_p = (centre + points for points in coincident_points(turn, centre - margin))
-            turned = filtered(filter, band_limited(picture, size, turn, frequency)[None], dtype, device)
-            change = (v - u)[0][:, p[:, 1], p[:, 0]]
-            found[number].append((change, (turned[1] - turned[0])[0][:, turned_p[:, 1], turned_p[:, 0]] - change))
+        draw = partial(_drawn, picture, size, frequency)
+        found.append(turned_changes(filter, draw, shared, dtype, device))
     errors = []
-    for turn, parts in zip(turns, found, strict=True):
-        change, difference = (torch.cat([part[i].flatten() for part in parts]) for i in (0, 1))
-        largest = float(difference.abs().max())
-        errors.append(
-            TurnError(turn.angle, len(change), root_mean_square(difference), root_mean_square(change), largest)
-        )
+    for turn, parts in zip(turns, zip(*found, strict=True), strict=True):
+        upright, turned = (torch.cat([part[i].flatten() for part in parts]) for i in (0, 1))
+        errors.append(TurnError.of(turn.angle, upright, turned))
     return tuple(errors)
+
+
+def _drawn(picture: Tensor, size: int, frequency: float, turn: Turn | None) -> Tensor:
+    return band_limited(picture, size, turn, frequency)[None]

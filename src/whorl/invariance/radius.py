@@ -12,7 +12,7 @@ from math import atan2, degrees, isqrt
 import torch
 
 from whorl.data.synthetic import Bump, Scene, render
-from whorl.invariance.filters import Filter, filtered, ratio
+from whorl.invariance.filters import Filter, filtered, ratio, worst_spread
 
 __all__ = ["RadiusError", "equal_radius_error", "lattice_circle"]
 
@@ -92,17 +92,12 @@ def equal_radius_error(
     if size % 2 == 0 or centre < radius:
         raise ValueError(f"equal_radius_error(size={size}): must be odd and above {2 * radius}, twice the radius.")
     u, v = filtered(filter, render(scene or Bump(), size, channels=channels), dtype, device)
-    rows = torch.tensor([centre - y for _, y in points])  # angles run counter-clockwise, rows downwards
-    columns = torch.tensor([centre + x for x, _ in points])
-    before, after = u[0, :, rows, columns], v[0, :, rows, columns]
-    unequal = before.amax(-1) - before.amin(-1)
-    if float(unequal.max()) > 0:
-        raise ValueError(f"equal_radius_error(scene={scene}): not radial, its values at radius {radius} differ.")
-    changes = after - before
-    spread, change = changes.amax(-1) - changes.amin(-1), changes.abs().amax(-1)
-    worst = max(range(len(spread)), key=lambda c: ratio(float(spread[c]), float(change[c])))
+    # Angles run counter-clockwise, rows downwards.
+    pixels = torch.tensor([(centre + x, centre - y) for x, y in points])
+    where = f"equal_radius_error(scene={scene}): not radial, its values at radius {radius}"
+    changes, spread, change = worst_spread(u, v, pixels, where)
     angles = tuple(degrees(atan2(y, x)) % 360 for x, y in points)
-    return RadiusError(radius, angles, tuple(changes[worst].tolist()), float(spread[worst]), float(change[worst]))
+    return RadiusError(radius, angles, tuple(changes.tolist()), spread, change)
 
 
 def lattice_circle(radius: int) -> list[tuple[int, int]]:

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from whorl.data.solids import Ball, Gyroid, Solid, SolidTurn, render_solid
-from whorl.invariance.coincidence import TurnError
-from whorl.invariance.filters import Filter, filtered, ratio, root_mean_square
+from whorl.invariance.coincidence import TurnError, turned_changes
+from whorl.invariance.filters import Filter, filtered, ratio, worst_spread
 
 __all__ = [
     "SOLID_TURNS",
@@ -77,16 +77,14 @@ def solid_turn_error(
             f"solid_turn_error(size={size}, margin={margin}): size must be odd and above twice the margin."
         )
     solid = solid or Gyroid()
-    u, v = filtered(filter, render_solid(solid, size, channels=channels), dtype, device)
-    errors = []
-    for turn in turns:
-        p, turned_p = (centre + points for points in coincident_voxels(turn, centre - margin))
-        turned = filtered(filter, render_solid(solid, size, turn=turn, channels=channels), dtype, device)
-        change, turned_change = _at(v - u, p), _at(turned[1] - turned[0], turned_p)
-        difference = turned_change - change
-        largest = float(difference.abs().max())
-        errors.append(TurnError(turn.angle, len(p), root_mean_square(difference), root_mean_square(change), largest))
-    return tuple(errors)
+    found = turned_changes(
+        filter,
+        lambda turn: render_solid(solid, size, turn=turn, channels=channels),
+        [(turn, coincident_voxels(turn, centre - margin)) for turn in turns],
+        dtype,
+        device,
+    )
+    return tuple(TurnError.of(turn.angle, *changes) for turn, changes in zip(turns, found, strict=True))
 
 
 def coincident_voxels(turn: SolidTurn, radius: int) -> tuple[Tensor, Tensor]:
@@ -173,13 +171,9 @@ def equal_sphere_error(
     ball = solid or Ball()
     # All channels show the same ball: one that is drawn from its radius stays what it is with its axes exchanged.
     u, v = filtered(filter, render_solid(ball, size, channels=channels), dtype, device)
-    before, after = _at(u, centre + points), _at(v, centre + points)
-    if float((before.amax(-1) - before.amin(-1)).max()) > 0:
-        raise ValueError(f"equal_sphere_error(solid={ball}): not radial, its values at radius {radius} differ.")
-    changes = after - before
-    spread, change = changes.amax(-1) - changes.amin(-1), changes.abs().amax(-1)
-    worst = max(range(len(spread)), key=lambda c: ratio(float(spread[c]), float(change[c])))
-    return SphereError(radius, len(points), float(spread[worst]), float(change[worst]))
+    where = f"equal_sphere_error(solid={ball}): not radial, its values at radius {radius}"
+    _, spread, change = worst_spread(u, v, centre + points, where)
+    return SphereError(radius, len(points), spread, change)
 
 
 def lattice_sphere(radius: int) -> Tensor:
@@ -195,8 +189,3 @@ def lattice_sphere(radius: int) -> Tensor:
     if len(found) <= 6:
         raise ValueError(f"lattice_sphere(radius={radius}): only the axes are met. Try 3, 9 or 15.")
     return torch.tensor(found)
-
-
-def _at(volume: Tensor, points: Tensor) -> Tensor:
-    """The values ``(channels, points)`` of a volume at voxels (x, y, z)."""
-    return volume[0][:, points[:, 2], points[:, 1], points[:, 0]]

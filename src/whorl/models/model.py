@@ -68,7 +68,7 @@ class Model(nn.Module):
         super().__init__()
         self.operator, self.activation, self.structure, self.fidelity = operator, activation, structure, fidelity
         self.name, self.settings = name, dict(settings or {})
-        self._described = Described()
+        self._described = Described(operator, activation, structure, fidelity)
 
     @property
     def description(self) -> Step:

@@ -51,7 +51,7 @@ class ScheduledNetwork(DiffusionNetwork):
         self.measure = nn.Parameter(-2 * math.log(contrast) * start)
         self.flux_slopes = nn.Parameter(torch.zeros(4, dtype=f64))
         self.measure_slopes = nn.Parameter(torch.zeros(4, dtype=f64))
-        self._described = Described()
+        self._described = Described(self.operator, self.activation, None)
 
     def weights(self) -> tuple[Tensor, Tensor]:
         """Weights of the scales in flux and structure measure at every step, each ``(k, L)``."""

@@ -20,7 +20,7 @@ from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Image, Responses, Spacing
 from whorl.operators.symbol import maximum_bound
 
-__all__ = ["Operator", "Scaled", "Stacked"]
+__all__ = ["Around", "Operator", "Scaled", "Stacked"]
 
 
 class Operator(nn.Module, ABC):
@@ -65,9 +65,21 @@ class Operator(nn.Module, ABC):
         """How many pixels around a pixel ``K* Phi(K u)`` looks at, on either side."""
 
     @property
+    def orders(self) -> tuple[int, ...]:
+        """The angular orders of the responses in the plane.
+
+        When the image turns by an angle, a field of order ``m`` turns by ``m`` times that angle: a Laplacian has the
+        order 0, a gradient 1, a Hessian 0 (its trace) and 2 (the rest).
+        """
+        return (0,)
+
+    @property
     def axes(self) -> int:
-        """How many directions the operator channels belong to; channel ``k`` belongs to direction ``k % axes``."""
-        return 1
+        """How many directions the operator channels belong to; channel ``k`` belongs to direction ``k % axes``.
+
+        Channels are derivatives along x and y, of as many steps as the highest order says: one, two, or four kinds.
+        """
+        return int(2 ** max(self.orders))
 
     @property
     def dimension(self) -> int | None:
@@ -111,7 +123,42 @@ def per_scale(values: Tensor, like: Tensor) -> Tensor:
     return values.to(like).view(1, 1, -1, *[1] * max(like.dim() - 3, 3))
 
 
-class Scaled(Operator):
+class Around(Operator):
+    """Base of operators that are built around another one, and that respond like it unless they say otherwise."""
+
+    def __init__(self, operator: Operator) -> None:
+        super().__init__()
+        self.operator, self.spacing = operator, operator.spacing
+
+    def scale_weights(self, like: Tensor) -> Tensor:
+        return self.operator.scale_weights(like)
+
+    def cell_weights(self, v: Responses) -> Tensor:
+        return self.operator.cell_weights(v)
+
+    @property
+    def radius(self) -> int:
+        """How many pixels on either side are looked at before the other operator is applied."""
+        return 0
+
+    @property
+    def degree(self) -> int:
+        return self.operator.degree + 2 * self.radius
+
+    @property
+    def reach(self) -> int:
+        return self.operator.reach + 2 * self.radius
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        return self.operator.orders
+
+    @property
+    def axes(self) -> int:
+        return self.operator.axes
+
+
+class Scaled(Around):
     """A multiple of an operator: ``2.0 * K``.
 
     >>> from whorl.operators import CellGradient
@@ -120,8 +167,8 @@ class Scaled(Operator):
     """
 
     def __init__(self, operator: Operator, factor: float) -> None:
-        super().__init__()
-        self.operator, self.factor, self.spacing = operator, float(factor), operator.spacing
+        super().__init__(operator)
+        self.factor = float(factor)
 
     def forward(self, u: Image) -> Responses:
         response: Tensor = self.operator(u)
@@ -135,24 +182,6 @@ class Scaled(Operator):
 
     def squared_norm_bound(self, dimension: int | None = None) -> float:
         return self.factor**2 * self.operator.squared_norm_bound(dimension)
-
-    def scale_weights(self, like: Tensor) -> Tensor:
-        return self.operator.scale_weights(like)
-
-    def cell_weights(self, v: Responses) -> Tensor:
-        return self.operator.cell_weights(v)
-
-    @property
-    def degree(self) -> int:
-        return self.operator.degree
-
-    @property
-    def reach(self) -> int:
-        return self.operator.reach
-
-    @property
-    def axes(self) -> int:
-        return self.operator.axes
 
 
 class Stacked(Operator):
@@ -210,3 +239,12 @@ class Stacked(Operator):
     @property
     def reach(self) -> int:
         return max(operator.reach for operator in self._members())
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        return tuple(order for operator in self._members() for order in operator.orders)
+
+    @property
+    def axes(self) -> int:
+        """Channels of different operators share no direction."""
+        return 1

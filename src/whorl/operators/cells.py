@@ -193,6 +193,9 @@ class CellGradient(Operator):
     torch.Size([1, 3, 1, 12, 9, 9, 9])
     """
 
+    degree = reach = 1
+    orders = (1,)
+
     def __init__(self, alpha: float = 0.41, spacing: SpacingLike = 1.0) -> None:
         super().__init__()
         self.alpha = validation.number(alpha, "alpha", "CellGradient", 0.0, 0.5)
@@ -232,18 +235,6 @@ class CellGradient(Operator):
 
     def cell_weights(self, v: Responses) -> Tensor:
         return border_weights(v, v.dim() - 4)
-
-    @property
-    def degree(self) -> int:
-        return 1
-
-    @property
-    def reach(self) -> int:
-        return 1
-
-    @property
-    def axes(self) -> int:
-        return 2
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha:g}, spacing={tuple(self.spacing)}"

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Image, Responses, SpacingLike
-from whorl.operators.base import Operator, per_scale
+from whorl.operators.base import Around, Operator, per_scale
 from whorl.operators.laplacian import Laplacian
 from whorl.operators.smoothing import Smoothing
 
@@ -50,7 +50,7 @@ class LaplacianPower(nn.Module):
         return self.smoothing.radius + self.power
 
 
-class Dictionary(Operator):
+class Dictionary(Around):
     r"""Trainable combinations of rotationally invariant filters before one base operator (paper, Discussion).
 
     .. math:: (K_f u) = K \sum_j w_{fj}\, A_j u
@@ -80,7 +80,7 @@ class Dictionary(Operator):
         *,
         trainable: bool = True,
     ) -> None:
-        super().__init__()
+        super().__init__(operator)
         if not words or features < 1:
             raise ValueError(f"Dictionary: needs at least one word and one feature, got {len(words)} and {features}.")
         if weights is None:
@@ -90,7 +90,6 @@ class Dictionary(Operator):
             raise ValueError(
                 f"Dictionary: weights must have shape {(features, len(words))}, got {tuple(weights.shape)}."
             )
-        self.operator, self.spacing = operator, operator.spacing
         self.words = nn.ModuleList(words)
         self.weights = nn.Parameter(weights.detach().double().clone(), requires_grad=trainable)
 
@@ -115,20 +114,9 @@ class Dictionary(Operator):
         inner = self.operator.scale_weights(like).flatten()
         return per_scale(inner.repeat(self.weights.shape[0]), like)
 
-    def cell_weights(self, v: Responses) -> Tensor:
-        return self.operator.cell_weights(v)
-
     @property
-    def degree(self) -> int:
-        return self.operator.degree + 2 * max(word.radius for word in self._members())
-
-    @property
-    def reach(self) -> int:
-        return self.operator.reach + 2 * max(word.radius for word in self._members())
-
-    @property
-    def axes(self) -> int:
-        return self.operator.axes
+    def radius(self) -> int:
+        return max(word.radius for word in self._members())
 
     def _members(self) -> list[Smoothing | LaplacianPower]:
         return [word for word in self.words if isinstance(word, Smoothing | LaplacianPower)]

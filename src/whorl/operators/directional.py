@@ -55,6 +55,9 @@ class DirectionalDerivatives(Operator):
     edge-enhancing diffusion needs two: this is what a sophisticated nonlinearity saves.
     """
 
+    degree = reach = 3
+    orders = (1,)
+
     def __init__(self, directions: int = 8, spacing: SpacingLike = 1.0) -> None:
         super().__init__()
         if int(directions) != directions or directions < 2:
@@ -107,14 +110,6 @@ class DirectionalDerivatives(Operator):
 
     def cell_weights(self, v: Responses) -> Tensor:
         return border_weights(v)
-
-    @property
-    def degree(self) -> int:
-        return 3
-
-    @property
-    def reach(self) -> int:
-        return 3
 
     @property
     def axes(self) -> int:

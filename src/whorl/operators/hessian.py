@@ -48,6 +48,9 @@ class Hessian(Operator):
     torch.Size([1, 1, 1, 4, 6, 7])
     """
 
+    degree = reach = 4
+    orders = (0, 2)
+
     def __init__(self, spacing: SpacingLike = 1.0) -> None:
         super().__init__()
         self.spacing = validation.spacing(spacing, "Hessian")
@@ -121,18 +124,6 @@ class Hessian(Operator):
             # 2X²(1-X/3)² + 2(X(1-X)(1+2X/3))² <= 0.58 + 0.24 for X <= 0.7, 0.80 + 0.19 up to 0.9, 0.89 + 0.05 beyond.
             return 16 / h_x**4
         return super().squared_norm_bound(dimension)
-
-    @property
-    def degree(self) -> int:
-        return 4
-
-    @property
-    def reach(self) -> int:
-        return 4
-
-    @property
-    def axes(self) -> int:
-        return 4
 
     def extra_repr(self) -> str:
         return f"spacing={self.spacing}"

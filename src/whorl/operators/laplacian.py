@@ -31,6 +31,8 @@ class Laplacian(Operator):
     tensor(2.)
     """
 
+    degree = reach = 2
+
     def __init__(self, alpha: float = 1 / 6, spacing: SpacingLike = 1.0) -> None:
         super().__init__()
         self.gradient = CellGradient(alpha, spacing)
@@ -54,11 +56,3 @@ class Laplacian(Operator):
 
     def squared_norm_bound(self, dimension: int | None = None) -> float:
         return self.gradient.squared_norm_bound(dimension) ** 2
-
-    @property
-    def degree(self) -> int:
-        return 2
-
-    @property
-    def reach(self) -> int:
-        return 2

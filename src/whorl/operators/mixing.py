@@ -4,12 +4,12 @@ import torch
 from torch import Tensor, nn
 
 from whorl.foundations.types import Image, Responses
-from whorl.operators.base import Operator
+from whorl.operators.base import Around, Operator
 
 __all__ = ["Mixed"]
 
 
-class Mixed(Operator):
+class Mixed(Around):
     r"""An operator whose responses are mixed over the image channels: :math:`v_f = \sum_c w_{fc}\, K u_c`.
 
     The same number multiplies all operator channels of a response, so that vectors and tensors stay what they are: a
@@ -29,10 +29,9 @@ class Mixed(Operator):
     """
 
     def __init__(self, operator: Operator, weights: Tensor, *, trainable: bool = True) -> None:
-        super().__init__()
+        super().__init__(operator)
         if weights.dim() != 2 or 0 in weights.shape or not torch.isfinite(weights).all():
             raise ValueError(f"Mixed: expected a finite matrix of weights (f, c), got shape {tuple(weights.shape)}.")
-        self.operator, self.spacing = operator, operator.spacing
         self.weights = nn.Parameter(weights.detach().clone(), requires_grad=trainable)
 
     def forward(self, u: Image) -> Responses:
@@ -45,21 +44,3 @@ class Mixed(Operator):
         norm = torch.linalg.matrix_norm(self.weights.detach().cpu().double(), ord=2)
         largest: Tensor = norm.square() * self.operator.symbol(*theta)
         return largest
-
-    def scale_weights(self, like: Tensor) -> Tensor:
-        return self.operator.scale_weights(like)
-
-    def cell_weights(self, v: Responses) -> Tensor:
-        return self.operator.cell_weights(v)
-
-    @property
-    def degree(self) -> int:
-        return self.operator.degree
-
-    @property
-    def reach(self) -> int:
-        return self.operator.reach
-
-    @property
-    def axes(self) -> int:
-        return self.operator.axes

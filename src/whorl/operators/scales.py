@@ -11,7 +11,7 @@ from whorl.foundations import validation
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.positive import geometric
 from whorl.foundations.types import Image, Responses
-from whorl.operators.base import Operator, per_scale
+from whorl.operators.base import Around, Operator, per_scale
 from whorl.operators.smoothing import TRUNCATE, Smoothing
 
 __all__ = ["ScaleSampling", "ScaleStack", "sample_scales"]
@@ -43,7 +43,7 @@ def sample_scales(count: int = 8, smallest: float = 0.1, largest: float = 10.0) 
     return ScaleSampling(tuple(nodes[:-1]), steps)
 
 
-class ScaleStack(Operator):
+class ScaleStack(Around):
     r"""One operator on several scales, :math:`K_\ell = \beta_\ell\, K\, G_{\sigma_\ell}`.
 
     Shapes: ``(n, c, y, x) -> (n, c, s, k, y', x')``, a volume with one more axis. In the inner product scale
@@ -82,8 +82,7 @@ class ScaleStack(Operator):
         trainable: bool = False,
         truncate: float = TRUNCATE,
     ) -> None:
-        super().__init__()
-        self.operator = operator
+        super().__init__(operator)
         self.sampling = sample_scales() if sampling is None else sampling
         weights = [1.0] * len(self.sampling.sigma) if beta is None else [float(b) for b in beta]
         if len(weights) != len(self.sampling.sigma):
@@ -92,7 +91,6 @@ class ScaleStack(Operator):
             )
         self.beta = nn.Parameter(torch.tensor(weights, dtype=torch.float64), requires_grad=trainable)
         self.register_buffer("omega", torch.tensor(self.sampling.omega, dtype=torch.float64))
-        self.spacing = operator.spacing
         self.smoothings = nn.ModuleList(Smoothing(sigma, truncate, self.spacing) for sigma in self.sampling.sigma)
 
     def forward(self, u: Image) -> Responses:
@@ -114,20 +112,9 @@ class ScaleStack(Operator):
         inner = self.operator.scale_weights(like).flatten()
         return per_scale(torch.outer(self.get_buffer("omega").to(inner), inner).flatten(), like)
 
-    def cell_weights(self, v: Responses) -> Tensor:
-        return self.operator.cell_weights(v)
-
     @property
-    def degree(self) -> int:
-        return self.operator.degree + 2 * max(G.radius for G in self._members())
-
-    @property
-    def reach(self) -> int:
-        return self.operator.reach + 2 * max(G.radius for G in self._members())
-
-    @property
-    def axes(self) -> int:
-        return self.operator.axes
+    def radius(self) -> int:
+        return max(G.radius for G in self._members())
 
     def _members(self) -> list[Smoothing]:
         return [G for G in self.smoothings if isinstance(G, Smoothing)]

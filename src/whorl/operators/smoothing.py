@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from whorl.foundations import validation
 from whorl.foundations.types import Image, Responses, SpacingLike
-from whorl.operators.base import Operator
+from whorl.operators.base import Around, Operator
 from whorl.operators.boundary import along, mirror
 
 __all__ = ["Composed", "Smoothing", "gaussian_weights"]
@@ -164,7 +164,7 @@ def _transfer(theta: Tensor, weights: list[float]) -> Tensor:
     return result
 
 
-class Composed(Operator):
+class Composed(Around):
     r"""An operator after a smoothing: :math:`K_\sigma = K\, G_\sigma`, with the adjoint :math:`G_\sigma K^*`.
 
     ``Composed(CellGradient(), Smoothing(2.0))`` is the Gaussian-smoothed gradient.
@@ -175,8 +175,8 @@ class Composed(Operator):
     """
 
     def __init__(self, operator: Operator, smoothing: Smoothing) -> None:
-        super().__init__()
-        self.operator, self.smoothing = operator, smoothing
+        super().__init__(operator)
+        self.smoothing = smoothing
         self.spacing = operator.spacing if smoothing.spacing.dimension is None else smoothing.spacing
         if operator.dimension is not None and self.spacing != operator.spacing:
             raise ValueError(
@@ -194,20 +194,6 @@ class Composed(Operator):
     def symbol(self, *theta: Tensor) -> Tensor:
         return self.operator.symbol(*theta) * self.smoothing.transfer(*theta) ** 2
 
-    def scale_weights(self, like: Tensor) -> Tensor:
-        return self.operator.scale_weights(like)
-
-    def cell_weights(self, v: Responses) -> Tensor:
-        return self.operator.cell_weights(v)
-
     @property
-    def degree(self) -> int:
-        return self.operator.degree + 2 * self.smoothing.radius
-
-    @property
-    def reach(self) -> int:
-        return self.operator.reach + 2 * self.smoothing.radius
-
-    @property
-    def axes(self) -> int:
-        return self.operator.axes
+    def radius(self) -> int:
+        return self.smoothing.radius

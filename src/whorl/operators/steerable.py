@@ -140,6 +140,11 @@ class SteerableMap(Operator):
         return tuple(order for order, count in enumerate(self.fields) for _ in range(count))
 
     @property
+    def axes(self) -> int:
+        """Components of fields belong to no direction of the grid."""
+        return 1
+
+    @property
     def stencil_error(self) -> float:
         """Bound of the relative error of the stencils under any turn, up to the fitted frequency."""
         return max(s.errors[-1] for s, count in zip(self._stencils, self.fields, strict=True) if count)

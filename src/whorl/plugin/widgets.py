@@ -3,6 +3,7 @@
 napari and its parts are imported here only, when napari asks for a widget.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +43,9 @@ class _LayerWidget(Container):  # type: ignore[misc]
         self.run.changed.connect(lambda: self.start())
         self.cancel.changed.connect(lambda: self.stop())
 
+    @abstractmethod
     def work(self, layer: Image, job: Job) -> Callable[[], LayerData]:
         """The computation with the numbers as they are now."""
-        raise NotImplementedError
 
     def start(self) -> None:
         """Compute in a thread; the viewer stays usable."""

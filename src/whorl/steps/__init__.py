@@ -2,6 +2,6 @@
 
 from whorl.steps.form import Cells, Form
 from whorl.steps.space_form import SpaceForm
-from whorl.steps.step import Described, Known, Numbers, Step
+from whorl.steps.step import STEPS, Described, Known, Numbers, Step
 
-__all__ = ["Cells", "Described", "Form", "Known", "Numbers", "SpaceForm", "Step"]
+__all__ = ["STEPS", "Cells", "Described", "Form", "Known", "Numbers", "SpaceForm", "Step"]

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from itertools import count
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +17,9 @@ from whorl.steps.form import Form, form_of
 from whorl.steps.space_form import SpaceForm, space_form
 from whorl.steps.substitutes import with_beta, with_contrast
 
-__all__ = ["Described", "Known", "Numbers", "Step"]
+__all__ = ["STEPS", "Described", "Known", "Numbers", "Step"]
+
+_KEYS = count()
 
 
 class Numbers(NamedTuple):
@@ -64,6 +68,14 @@ class Step:
     fidelity: QuadraticFidelity | None = None
     _forms: dict[tuple[int, ...], Form | str] = field(default_factory=dict, repr=False)
     _space: list[SpaceForm | str] = field(default_factory=list, repr=False)
+    key: int = field(default_factory=lambda: next(_KEYS), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        STEPS[self.key] = self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and steps from files are new: they have a key of their own."""
+        return Step, (self.operator, self.activation, self.structure, self.fidelity)
 
     @property
     def steering(self) -> Operator:
@@ -137,11 +149,21 @@ class Step:
             yield from module.parameters()
 
 
+STEPS: WeakValueDictionary[int, Step] = WeakValueDictionary()
+"""All steps that are in use, by their keys: for programs that can hold a number, but no step."""
+
+
 class Described:
     """The description of a module's step, kept as long as the module has the same parts."""
 
-    def __init__(self) -> None:
-        self._step: Step | None = None
+    def __init__(
+        self,
+        operator: Operator,
+        activation: Activation,
+        structure: Operator | None,
+        fidelity: QuadraticFidelity | None = None,
+    ) -> None:
+        self._step = Step(operator, activation, structure, fidelity)
 
     def of(
         self,
@@ -153,8 +175,7 @@ class Described:
         """The step of these parts."""
         kept = self._step
         if (
-            kept is None
-            or kept.operator is not operator
+            kept.operator is not operator
             or kept.activation is not activation
             or kept.structure is not structure
             or kept.fidelity is not fidelity
