@@ -1,10 +1,14 @@
 """A notepad for ONNX graphs: operations become nodes, numbers become initialisers, names look after themselves."""
 
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["OPSET", "Graph"]
+from whorl import __version__
+
+__all__ = ["OPSET", "Graph", "picture"]
 
 OPSET = 17
 """The ONNX operator set of the files; onnxruntime has known it since version 1.12."""
@@ -55,3 +59,31 @@ class Graph:
         """A name that nothing else has."""
         self._names.append(stem)
         return f"{stem.lower()}_{len(self._names)}"
+
+    def model(self, inputs: Sequence[Any], output: Any, purpose: str, about: Mapping[str, object]) -> Any:
+        """The whole file, checked: an ``onnx.ModelProto`` that carries what is told about it."""
+        from onnx import checker, helper
+
+        constants = list(self.constants.values())
+        graph = helper.make_graph(self.nodes, "whorl", inputs, [output], constants, doc_string=purpose)
+        model = helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=8,
+            producer_name="whorl",
+            producer_version=__version__,
+        )
+        told = {"whorl": __version__, **about}
+        texts = {
+            key: value if isinstance(value, str) else json.dumps(value, default=str) for key, value in told.items()
+        }
+        helper.set_model_props(model, texts)
+        checker.check_model(model, full_check=True)
+        return model
+
+
+def picture(name: str, channels: str | int = "channels") -> Any:
+    """A float32 tensor of pictures (batch, channels, height, width) that enters or leaves a graph."""
+    from onnx import TensorProto, helper
+
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, ("batch", channels, "height", "width"))

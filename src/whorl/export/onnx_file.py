@@ -1,25 +1,21 @@
 """Chains as ONNX files: one step in a loop, whatever the number of steps."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from whorl import __version__
 from whorl.export.chain import Bank, Chain
 from whorl.export.formulas import flux
-from whorl.export.graph import OPSET, Graph
+from whorl.export.graph import Graph, picture
 
 __all__ = ["onnx_model", "write_onnx"]
-
-AXES = ("batch", "channels", "height", "width")
 
 
 def onnx_model(chain: Chain) -> Any:
     """The chain as an ``onnx.ModelProto`` for float32 images; batch, channels, height and width are all free."""
-    from onnx import TensorProto, checker, helper
+    from onnx import TensorProto, helper
 
     outer = Graph()
     step = _Step(Graph(outer), _Sizes(outer, "image"), chain)
@@ -30,35 +26,14 @@ def onnx_model(chain: Chain) -> Any:
         [
             helper.make_tensor_value_info("iteration", TensorProto.INT64, []),
             helper.make_tensor_value_info("go_on", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("image_before", TensorProto.FLOAT, AXES),
+            picture("image_before"),
         ],
-        [
-            helper.make_tensor_value_info("still_go_on", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("image_after", TensorProto.FLOAT, AXES),
-        ],
+        [helper.make_tensor_value_info("still_go_on", TensorProto.BOOL, []), picture("image_after")],
     )
     count, always = outer.number(chain.steps, np.int64), outer.number(True, np.bool_)
     outer.named("filtered", "Loop", count, always, "image", body=body)
-    graph = helper.make_graph(
-        outer.nodes,
-        "whorl",
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, AXES)],
-        [helper.make_tensor_value_info("filtered", TensorProto.FLOAT, AXES)],
-        list(outer.constants.values()),
-        doc_string="Rotationally invariant diffusion: a picture turned by any angle gives the same result, turned.",
-    )
-    model = helper.make_model(
-        graph,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=8,
-        producer_name="whorl",
-        producer_version=__version__,
-    )
-    about = {"whorl": __version__, **chain.about}
-    texts = {key: value if isinstance(value, str) else json.dumps(value, default=str) for key, value in about.items()}
-    helper.set_model_props(model, texts)
-    checker.check_model(model, full_check=True)
-    return model
+    purpose = "Rotationally invariant diffusion: a picture turned by any angle gives the same result, turned."
+    return outer.model([picture("image")], picture("filtered"), purpose, chain.about)
 
 
 def write_onnx(chain: Chain, path: Path) -> None:

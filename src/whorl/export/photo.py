@@ -13,11 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from whorl import __version__
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import StableGatedBlock
 from whorl.export.chain import noise_text
-from whorl.export.graph import OPSET, Graph
+from whorl.export.graph import Graph, picture
 from whorl.foundations.strict_json import strict_json
 from whorl.networks.photo import REFERENCE_LEVEL, PhotoNetwork
 from whorl.networks.photo_cards import PhotoCard
@@ -30,39 +29,17 @@ _FAR = -(2**31)  # before the first entry, for slices that run backwards
 
 def photo_onnx(card: PhotoCard) -> Any:
     """The network as an ``onnx.ModelProto``: ``image``, and ``noise`` where it takes a level, to ``filtered``."""
-    from onnx import TensorProto, checker, helper
+    from onnx import TensorProto, helper
 
     spec = card.spec
     with torch.no_grad():
         graph = _Photo(card.build()).write()
-    axes = ("batch", spec.channels, "height", "width")
-    inputs = [helper.make_tensor_value_info("image", TensorProto.FLOAT, axes)]
+    inputs = [picture("image", spec.channels)]
     if spec.blind:
         inputs.append(helper.make_tensor_value_info("noise", TensorProto.FLOAT, []))
-    made = helper.make_graph(
-        graph.nodes,
-        "whorl",
-        inputs,
-        [helper.make_tensor_value_info("filtered", TensorProto.FLOAT, axes)],
-        list(graph.constants.values()),
-        doc_string="Denoising of photographs: a picture turned by a quarter gives the same result, turned.",
-    )
-    model = helper.make_model(
-        made,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=8,
-        producer_name="whorl",
-        producer_version=__version__,
-    )
-    about = {
-        "whorl": __version__,
-        "network": card.name,
-        "noise": noise_text(spec.noise),
-        "card": strict_json(card.as_dict()),
-    }
-    helper.set_model_props(model, about)
-    checker.check_model(model, full_check=True)
-    return model
+    purpose = "Denoising of photographs: a picture turned by a quarter gives the same result, turned."
+    about = {"network": card.name, "noise": noise_text(spec.noise), "card": strict_json(card.as_dict())}
+    return graph.model(inputs, picture("filtered", spec.channels), purpose, about)
 
 
 def write_photo_onnx(card: PhotoCard, path: Path) -> None:
