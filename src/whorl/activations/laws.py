@@ -1,8 +1,8 @@
 r"""Laws: how a structure tensor :math:`J` becomes a diffusion tensor :math:`D`.
 
 Every filter here is structure → law → flux: the structure tensor of the (smoothed) image, a law that gives a diffusion
-tensor, and the responses multiplied by it. Laws that come from an energy are the three of the table below; others stand
-beside this file.
+tensor, and the responses multiplied by it. Laws that come from an energy are the three of the table below; the
+others are in ``enhancing.py`` and ``given.py``.
 """
 
 import copy
@@ -128,7 +128,7 @@ class Variational(Law):
 
 
 class AxisAligned(nn.Module, Law):
-    """Another law, shown the diagonal of the structure tensor alone: what coupling of directions is compared with.
+    """Another law, applied to the diagonal of the structure tensor alone: the same model without coupled directions.
 
     >>> from whorl.diffusivities import Rational
     >>> J = SymmetricMatrix(*torch.tensor([3.0, 1.0, 1.0]).view(3, 1, 1, 1, 1, 1, 1))

@@ -1,5 +1,6 @@
 """Activations that multiply by scalars: the uncoupled counter-example and isotropic coupling."""
 
+from abc import abstractmethod
 from collections.abc import Iterable
 
 from whorl.activations.base import Activation
@@ -10,9 +11,12 @@ __all__ = ["Isotropic", "Uncoupled"]
 
 
 class Scalar(Activation):
-    """Base of both: an activation with the law of a name, which needs a diffusivity."""
+    """Base of both."""
 
-    kind: str
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The name of the law that turns the diffusivity into multipliers."""
 
     def __init__(
         self,

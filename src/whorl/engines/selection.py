@@ -101,12 +101,12 @@ def _learning(step: Step, u: Tensor, numbers: Sequence[Row]) -> bool:
 
 
 def transformed(u: Tensor) -> bool:
-    """Whether PyTorch records what happens to the tensor, or transforms it: numbers alone would not do as a result."""
+    """Whether PyTorch records or transforms what happens to the tensor."""
     return not _plain(u) or _forwards()
 
 
 def _forwards() -> bool:
-    """Whether derivatives are taken forwards, or tensors stand for many."""
+    """Whether PyTorch takes derivatives forwards, or computes on many tensors at once (vmap)."""
     return bool(_transforms()) or forward_ad._current_level >= 0
 
 

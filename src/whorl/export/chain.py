@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bank", "Chain", "model_chain", "network_chain"]
 
-# Their stencils, as a set, are their own mirror image: the condition for leaving out the boundary case.
+# Mirroring these operators' stencils gives the same set of stencils. Only then is no boundary case needed.
 MIRRORED = (CellGradient, DirectionalDerivatives, Hessian, Laplacian)
 
 
@@ -58,7 +58,7 @@ class Bank:
 
     @property
     def margin(self) -> int:
-        """How far the image is mirrored so that there and back again gives the image's own size."""
+        """How far the image is mirrored, so that stencils and their transposes together give back its own size."""
         return int(self.stencils.shape[-1]) - 1
 
 

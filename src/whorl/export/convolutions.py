@@ -63,7 +63,7 @@ class ConvolutionChain(nn.Module):
 
 
 class _Responses(nn.Module):
-    """An image to its responses on all scales, on the frame that the way back needs."""
+    """An image to its responses on all scales, with the margin that the adjoint needs."""
 
     def __init__(self, bank: Bank) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A notepad for ONNX graphs: operations become nodes, numbers become initialisers, names look after themselves."""
+"""Builds ONNX graphs: operations become nodes, numbers become initialisers, and each result gets a name of its own."""
 
 import json
 from collections.abc import Mapping, Sequence

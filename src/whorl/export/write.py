@@ -36,7 +36,7 @@ def write(chain: Chain, path: str | Path, format: str | None = None, *, channels
         if chosen == "onnx":
             write_onnx(chain, part)
         else:
-            # torch insists on its ending, so the archive takes a detour.
+            # torch writes only files that end in .pt2, so the archive is written beside the part and renamed.
             detour = part.with_name(part.name + FORMATS["pt2"])
             try:
                 write_pt2(chain, detour, channels)

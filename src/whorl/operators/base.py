@@ -1,4 +1,4 @@
-r"""Linear operators :math:`K` as things one can hold: apply, transpose, compose, stack, scale.
+r"""Linear operators :math:`K` as objects that can be applied, transposed, composed, stacked and scaled.
 
 An operator maps an image ``(n, c, y, x)`` to responses ``(n, c, s, k, y, x)``, and a volume with one more axis each.
 The response space carries a weighted inner product :math:`\langle v, w \rangle = \sum \omega_s W_{yx}\, v\, w`: cells
@@ -77,7 +77,7 @@ class Operator(nn.Module, ABC):
     def axes(self) -> int:
         """How many directions the operator channels belong to; channel ``k`` belongs to direction ``k % axes``.
 
-        Channels are derivatives along x and y, of as many steps as the highest order says: one, two, or four kinds.
+        Channels are derivatives along x and y; for the highest order ``m`` there are ``2 ** m`` of them.
         """
         return int(2 ** max(self.orders))
 

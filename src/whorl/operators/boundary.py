@@ -19,7 +19,7 @@ def mirror(u: Tensor, *radii: int) -> Tensor:
     >>> mirror(torch.zeros(1, 1, 4, 4, 4), 1).shape
     torch.Size([1, 1, 6, 6, 6])
     """
-    # Derivatives of all that is done with this view are summed up before they meet those of other uses of the image.
+    # With a view of its own, autograd sums the derivatives of the mirrored image before it adds those of other uses.
     u = u.view_as(u)
     for axis, radius in _by_axis(u, radii):
         u = _mirror_axis(u, axis, radius)

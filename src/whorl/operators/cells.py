@@ -1,4 +1,4 @@
-r"""The Haar details of cells of 2x2 pixels or 2x2x2 voxels, on which every second order model stands.
+r"""The Haar details of cells of 2x2 pixels or 2x2x2 voxels, the basis of every second order model.
 
 Cell ``u00 u10 / u01 u11`` (first index = x) of the image mirrored by one pixel:
 
@@ -174,8 +174,8 @@ class CellGradient(Operator):
     Parameters
     ----------
     alpha : float
-        In [0, 1/2]. 0: the five-point (seven-point) stencil. 1/6: leading error isotropic. 1/2: no detail, and the grid
-        falls apart into checkerboards.
+        In [0, 1/2]. 0: the five-point (seven-point) stencil. 1/6: leading error isotropic. 1/2: no detail, and pixels
+        of the two colours of a checkerboard no longer exchange anything.
     spacing : float or tuple of float
         Pixel size ``(h_y, h_x)``, voxel size ``(h_z, h_y, h_x)``, or one number for images and volumes alike.
 

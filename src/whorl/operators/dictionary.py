@@ -55,9 +55,10 @@ class Dictionary(Around):
 
     .. math:: (K_f u) = K \sum_j w_{fj}\, A_j u
 
-    with words :math:`A_j` such as Gaussians of several widths or Laplacians of Gaussians. Whatever the weights
-    :math:`w`, each feature :math:`f` is a rotationally invariant operator of the kind of :math:`K`. Features take the
-    place of scales: ``(n, c, y, x) -> (n, c, f, k, y', x')``, a volume with one more axis.
+    with filters :math:`A_j`, the words of the dictionary, such as Gaussians of several widths or Laplacians of
+    Gaussians. Whatever the weights :math:`w`, each feature :math:`f` is a rotationally invariant operator of the kind
+    of :math:`K`. Features take the place of scales: ``(n, c, y, x) -> (n, c, f, k, y', x')``, a volume with one more
+    axis.
 
     Guarantees
     ----------
@@ -84,7 +85,7 @@ class Dictionary(Around):
         if not words or features < 1:
             raise ValueError(f"Dictionary: needs at least one word and one feature, got {len(words)} and {features}.")
         if weights is None:
-            # Start as a soft identity: feature f leans on word f.
+            # At the start feature f is mostly word f.
             weights = torch.eye(features, len(words), dtype=torch.float64) * 0.9 + 0.1 / len(words)
         if tuple(weights.shape) != (features, len(words)):
             raise ValueError(

@@ -51,8 +51,8 @@ class DirectionalDerivatives(Operator):
 
     Notes
     -----
-    Blind to checkerboards, like the cell gradient with alpha = 1/2. Costs ``m`` channels where the tensor form of
-    edge-enhancing diffusion needs two: this is what a sophisticated nonlinearity saves.
+    Blind to checkerboards, like the cell gradient with alpha = 1/2. It has ``m`` channels where the tensor form of
+    edge-enhancing diffusion has two.
     """
 
     degree = reach = 3
@@ -63,7 +63,7 @@ class DirectionalDerivatives(Operator):
         if int(directions) != directions or directions < 2:
             raise ValueError(f"DirectionalDerivatives: directions must be a whole number >= 2, got {directions!r}.")
         self.directions = int(directions)
-        # One number, too, means pixels here: a pair.
+        # A single number stands for square pixels.
         self.spacing = Spacing(tuple(validation.spacing(spacing, "DirectionalDerivatives")))
         if self.spacing.dimension == 3:
             raise ValueError(

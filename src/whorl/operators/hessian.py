@@ -16,7 +16,7 @@ __all__ = ["Hessian"]
 
 
 class Hessian(Operator):
-    r"""Second derivatives (xx, xy, yx, yy) at the pixels, with one error that turns with the image.
+    r"""Second derivatives (xx, xy, yx, yy) at the pixels; their leading error turns with the image.
 
     With the central second differences :math:`\delta_{xx}, \delta_{yy}` and central first differences :math:`\mu_x,
     \mu_y` (all scaled by the spacing):
@@ -28,7 +28,7 @@ class Hessian(Operator):
 
     Every entry then has the error :math:`\frac{h^2}{12} \partial_{ij} \Delta u`: up to fourth order the operator is the
     exact Hessian of :math:`u + \frac{h^2}{12} \Delta u`, and its trace the isotropic nine-point Laplacian. The diagonal
-    entries need 3x3 pixels, the mixed one 5x5: on 3x3 it is :math:`\mu_x \mu_y` without choice, whose error
+    entries need 3x3 pixels, the mixed one 5x5: on 3x3 pixels there is only :math:`\mu_x \mu_y`, whose error
     :math:`\frac{h^2}{6} \partial_{xy} \Delta u` costs a factor of a hundred in rotation invariance.
 
     In space there are nine entries, :math:`u_{xx} \approx \delta_{xx}(1 + \frac{h_y^2}{12}\delta_{yy} +

@@ -51,8 +51,8 @@ class ScaleStack(Around):
 
     .. math:: K^* v = \sum_\ell \omega_\ell\, \beta_\ell\, G_{\sigma_\ell} K^* v_\ell ,
 
-    the adjoint side of the paper's equation (36). Smoothing first and differencing then costs one smoothing
-    per scale and direction of travel.
+    the adjoint side of the paper's equation (36). Each scale is smoothed once in :math:`K`,
+    before it is differenced, and once in :math:`K^*`.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@ r"""Fast explicit diffusion (Grewenig, Weickert and Bruhn 2010): explicit steps 
 
 .. math:: \tau_i = \frac{\tau}{2 \cos^2\!\big(\pi \frac{2i+1}{4n+2}\big)}, \qquad i = 0, \dots, n-1
 
-sum up to :math:`\tau\, n(n+1)/3`. Some of them are far above the stability limit, but with the nonlinearity kept fixed
-within a cycle, all together are as stable as box filtering, which they are in one dimension at :math:`\tau = 1/2`.
+sum up to :math:`\tau\, n(n+1)/3`. Some of them are far above the stability limit. With the nonlinearity kept fixed
+within a cycle, the whole cycle is stable all the same: in one dimension, with :math:`\tau = 1/2`, it is a box filter.
 """
 
 import math
@@ -22,7 +22,7 @@ def fed_steps(length: int, tau: float) -> list[float]:
 
 
 def _spread_order(length: int) -> list[int]:
-    """Leja order: each next factor is the one farthest from those taken, so that no product of factors runs away."""
+    """Leja order: each next factor is the one farthest from those taken, so that products of factors stay small."""
     # The factors 1 - tau_i z vanish at the Chebyshev-like nodes z_i = 1 / tau_i.
     nodes = [2 * math.cos(math.pi * (2 * i + 1) / (4 * length + 2)) ** 2 for i in range(length)]
     order = [0]

@@ -15,7 +15,7 @@ Taps = tuple[float, ...]
 
 @dataclass(frozen=True)
 class SpaceForm:
-    """A step on volumes, less its numbers.
+    """A step on volumes, without its numbers.
 
     The tensor comes by the ``law`` from the structure of the channels, which are smoothed and differenced with
     ``alpha_seen``. ``taps`` holds the Gaussians along z, y and x of these channels, then of the structure tensor, six

@@ -34,7 +34,7 @@ def without_scale_weights(activation: Activation) -> Activation:
 
 
 class _Given(nn.Module):
-    """A number that is what it is given to be."""
+    """A module whose call gives back a tensor."""
 
     def __init__(self, value: Tensor) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
 """One explicit step under a structure tensor that is smoothed (rho), on a strip of rows.
 
 As the strips, with one more stage: the entries of J are written to planes, smoothed along x row by row, and smoothed
-along y when their row of cells is due. The image is mirrored at its border, which runs through the outermost cells; so
-J is mirrored there without repeating them, and its mixed entry changes sign.
+along y as soon as the rows they need are there. The image is mirrored at its border, which runs through the outermost
+cells; so J is mirrored there without repeating them, and its mixed entry changes sign.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Gaussian smoothing of whole images with the bits of the plain operator.
 
-The plain operator multiplies, adds, and rounds after either; so do these loops, in the same order of taps. Whether
-an image is smoothed here or there cannot be told from the result.
+The plain operator multiplies, adds, and rounds after either; so do these loops, in the same order of taps. So
+both give the same bits.
 """
 
 from collections.abc import Callable, Sequence

@@ -20,19 +20,22 @@ RANK_ONE, PLATES, LINES, COHERENCE = range(ANISOTROPIC + 1, ANISOTROPIC + 5)
 
 
 @compiled(inside=True)
-def _rotation(app: float, aqq: float, apq: float) -> Any:
-    """Cosine and sine of the rotation that makes the entry (p, q) zero, and the tangent times that entry."""
+def _rotated(
+    app: float, aqq: float, apq: float, arp: float, arq: float, px: float, py: float, pz: float, qx: float, qy: float,
+    qz: float,
+) -> Any:  # fmt: skip
+    """A rotation that makes the entry (p, q) zero; r is the third axis, and the vectors p and q are rotated, too."""
     gap = half(app) * (aqq - app)
     length = math.sqrt(fma(gap, gap, apq * apq))
     far = max(abs(gap) + length, tiny(app))
     tangent = (apq if gap >= 0 else -apq) / far
-    cosine = one(app) / math.sqrt(fma(tangent, tangent, one(app)))
-    return cosine, tangent * cosine, tangent * apq
-
-
-@compiled(inside=True)
-def _turn(c: float, s: float, p: float, q: float) -> Any:
-    return fma(c, p, -(s * q)), fma(s, p, c * q)
+    c = one(app) / math.sqrt(fma(tangent, tangent, one(app)))
+    s, shift = tangent * c, tangent * apq
+    return (
+        app - shift, aqq + shift, zero(app), fma(c, arp, -(s * arq)), fma(s, arp, c * arq),
+        fma(c, px, -(s * qx)), fma(c, py, -(s * qy)), fma(c, pz, -(s * qz)),
+        fma(s, px, c * qx), fma(s, py, c * qy), fma(s, pz, c * qz),
+    )  # fmt: skip
 
 
 @compiled(inside=True)
@@ -40,25 +43,10 @@ def _sweep(
     xx: float, xy: float, xz: float, yy: float, yz: float, zz: float, ax: float, ay: float, az: float, bx: float,
     by: float, bz: float, cx: float, cy: float, cz: float,
 ) -> Any:  # fmt: skip
-    """Three rotations of the matrix; the vectors a, b and c turn along."""
-    c, s, shift = _rotation(xx, yy, xy)
-    xx, yy, xy = xx - shift, yy + shift, zero(xx)
-    xz, yz = _turn(c, s, xz, yz)
-    ax, bx = _turn(c, s, ax, bx)
-    ay, by = _turn(c, s, ay, by)
-    az, bz = _turn(c, s, az, bz)
-    c, s, shift = _rotation(xx, zz, xz)
-    xx, zz, xz = xx - shift, zz + shift, zero(xx)
-    xy, yz = _turn(c, s, xy, yz)
-    ax, cx = _turn(c, s, ax, cx)
-    ay, cy = _turn(c, s, ay, cy)
-    az, cz = _turn(c, s, az, cz)
-    c, s, shift = _rotation(yy, zz, yz)
-    yy, zz, yz = yy - shift, zz + shift, zero(xx)
-    xy, xz = _turn(c, s, xy, xz)
-    bx, cx = _turn(c, s, bx, cx)
-    by, cy = _turn(c, s, by, cy)
-    bz, cz = _turn(c, s, bz, cz)
+    """Three rotations of the matrix and of the vectors a, b and c."""
+    xx, yy, xy, xz, yz, ax, ay, az, bx, by, bz = _rotated(xx, yy, xy, xz, yz, ax, ay, az, bx, by, bz)
+    xx, zz, xz, xy, yz, ax, ay, az, cx, cy, cz = _rotated(xx, zz, xz, xy, yz, ax, ay, az, cx, cy, cz)
+    yy, zz, yz, xy, xz, bx, by, bz, cx, cy, cz = _rotated(yy, zz, yz, xy, xz, bx, by, bz, cx, cy, cz)
     return xx, xy, xz, yy, yz, zz, ax, ay, az, bx, by, bz, cx, cy, cz
 
 
