@@ -8,9 +8,9 @@ written beside the row. Four taps are taken per pass over a row, so that the sum
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put, zero
+from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put
 
-__all__ = ["ONCE", "TWICE", "mirrored", "smooth_across", "smooth_columns", "smooth_four", "smooth_rows"]
+__all__ = ["ONCE", "TWICE", "mirrored", "smooth_across", "smooth_columns", "smooth_rows"]
 
 ONCE, TWICE = range(2)
 
@@ -82,39 +82,6 @@ def smooth_across(
     while k <= R:
         one_tap(rounding, u, at(where, R - k) + shift, at(where, R + k) + shift, taps, first + k, result, target, n)
         k += 1
-
-
-@compiled()
-def smooth_four(
-    u: Any, where: Any, shift: int, weights: Any, first: int, R: int, result: Any, target: int, apart: int, n: int
-) -> None:
-    """Four neighbouring sums of ``2R + 1`` rows, ``apart`` in the result, so that a row is loaded once for all four.
-
-    Row k of those for the first sum starts at ``where[R + k] + shift``, up to row R + 3 for the last. Rows are added in
-    their order, from the first on, whichever of the four a sum is. ``weights`` holds all ``2R + 1``, and three zeros
-    before and six after them.
-    """
-    t0, t1, t2, t3 = target, target + apart, target + 2 * apart, target + 3 * apart
-    for i in range(0, 2 * R + 4, 4):
-        w = first + i
-        # The sum of index o gives row i the weight i - o: seven weights for four rows and four sums.
-        g0, g1, g2, g3 = at(weights, w), at(weights, w + 1), at(weights, w + 2), at(weights, w + 3)
-        g4, g5, g6 = at(weights, w + 4), at(weights, w + 5), at(weights, w + 6)
-        last = 2 * R + 3
-        a, b = at(where, i) + shift, at(where, min(i + 1, last)) + shift
-        c, d = at(where, min(i + 2, last)) + shift, at(where, min(i + 3, last)) + shift
-        if i == 0:
-            for j in range(n):
-                put(result, t0 + j, zero(g0))
-                put(result, t1 + j, zero(g0))
-                put(result, t2 + j, zero(g0))
-                put(result, t3 + j, zero(g0))
-        for j in range(n):
-            x0, x1, x2, x3 = at(u, a + j), at(u, b + j), at(u, c + j), at(u, d + j)
-            put(result, t0 + j, fma(g6, x3, fma(g5, x2, fma(g4, x1, fma(g3, x0, at(result, t0 + j))))))
-            put(result, t1 + j, fma(g5, x3, fma(g4, x2, fma(g3, x1, fma(g2, x0, at(result, t1 + j))))))
-            put(result, t2 + j, fma(g4, x3, fma(g3, x2, fma(g2, x1, fma(g1, x0, at(result, t2 + j))))))
-            put(result, t3 + j, fma(g3, x3, fma(g2, x2, fma(g1, x1, fma(g0, x0, at(result, t3 + j))))))
 
 
 @compiled()

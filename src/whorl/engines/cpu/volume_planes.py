@@ -12,12 +12,12 @@ from functools import cache
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import compiled, put, source_stamp, zero
-from whorl.engines.cpu.gaussian import mirrored, smooth_four
+from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.pipeline import LINE
 from whorl.engines.cpu.rows import copy_row, mirror_ends, mix_row
 from whorl.engines.cpu.volume_cells import ANISOTROPIC, ISOTROPIC, LANE
 from whorl.engines.cpu.volume_rows import step_alone, step_under, tensor
-from whorl.engines.cpu.volume_steering import MARGIN, rows_of, seen_row, smoothed_plane, structure_layer
+from whorl.engines.cpu.volume_steering import MARGIN, rows_of, seen_row, smooth_four, smoothed_plane, structure_layer
 
 __all__ = ["planes"]
 
