@@ -98,20 +98,26 @@ class Gated(nn.Module):
         """The multiplier of every operator channel, ``(n, k, y, x)``."""
         spread = self.get_buffer("spread")  # both components of a field get the same multiplier
         matrix = (spread @ self.matrix).to(v.dtype)
-        offset = (spread @ (self.bias[0] if bias is None else bias)).to(v.dtype)
-        logits = torch.nn.functional.conv2d(self.invariants(v, level), matrix[:, :, None, None], offset)
+        offset = torch.nn.functional.conv2d(self.offset(bias, level), spread[:, :, None, None]).to(v.dtype)
+        return (torch.nn.functional.conv2d(self.invariants(v, level), matrix[:, :, None, None]) + offset).sigmoid()
+
+    def offset(self, bias: Tensor | None = None, level: Tensor | None = None) -> Tensor:
+        """The number of every field that its gate adds, :math:`b_f + c_f t`: ``(n, fields, y, x)``."""
+        own = (self.bias[0] if bias is None else bias).view(1, -1, 1, 1)
+        return own if level is None else own + self.level.view(1, -1, 1, 1) * level
+
+    def scale(self, level: Tensor | None = None) -> Tensor:
+        """What every invariant is multiplied with: ``(n, fields, y, x)``."""
+        factor = torch.cat([self.log_contrast.new_zeros(self.scalars), 2 * self.log_contrast]).view(1, -1, 1, 1)
         if level is not None:
-            logits = logits + ((spread @ self.level).view(1, -1, 1, 1) * level).to(v.dtype)
-        return logits.sigmoid()
+            factor = factor + (self.get_buffer("powers") * self.units).view(1, -1, 1, 1) * level
+        return (-factor.clamp(-_LARGEST, _LARGEST)).exp()
 
     def invariants(self, v: Tensor, level: Tensor | None = None) -> Tensor:
         """What the gates look at: ``(n, fields, y, x)``, unchanged by turns of the picture."""
         scalars, others = v[:, : self.scalars], v[:, self.scalars :].unflatten(1, (-1, 2))
         s2 = self._smoothed(torch.cat([scalars, others[:, :, 0].square() + others[:, :, 1].square()], dim=1))
-        factor = torch.cat([self.log_contrast.new_zeros(self.scalars), 2 * self.log_contrast]).view(1, -1, 1, 1)
-        if level is not None:
-            factor = factor + (self.get_buffer("powers") * self.units).view(1, -1, 1, 1) * level
-        scaled = s2 * (-factor.clamp(-_LARGEST, _LARGEST)).exp().to(v.dtype)
+        scaled = s2 * self.scale(level).to(v.dtype)
         return torch.cat([scaled[:, : self.scalars], torch.log1p(scaled[:, self.scalars :])], dim=1)
 
     def _smoothed(self, u: Tensor) -> Tensor:

@@ -1,5 +1,8 @@
 """Blocks of learned steerable operators and gates: the diffusion block with a learned matrix in the place of g."""
 
+from importlib import import_module
+from importlib.util import find_spec
+
 import torch
 from torch import Tensor, nn
 
@@ -40,7 +43,10 @@ class GatedBlock(nn.Module):
 
     def forward(self, u: Image, repetition: int = 0, level: Tensor | None = None, half: bool = False) -> Image:
         """The stream after one application; ``half`` computes responses in bfloat16 and keeps the stream as it is."""
-        return u - self.change(u.bfloat16() if half else u, self.gate.bias[repetition], level)
+        bias = self.gate.bias[repetition]
+        if not half and (done := _compiled(u, self.analysis, self.synthesis, self.gate, bias, level, 1.0)) is not None:
+            return done
+        return u - self.change(u.bfloat16() if half else u, bias, level)
 
     def change(self, u: Image, bias: Tensor, level: Tensor | None = None) -> Image:
         r"""What one application takes away, :math:`K_2^*\, \Phi(K_1 u)`."""
@@ -90,8 +96,10 @@ class StableGatedBlock(nn.Module):
 
     def forward(self, u: Image, repetition: int = 0, level: Tensor | None = None, half: bool = False) -> Image:
         """The stream after one application; ``half`` computes responses in bfloat16 and keeps the stream as it is."""
-        tau = self.tau(repetition).to(u.dtype)
-        return u - tau * self.change(u.bfloat16() if half else u, self.gate.bias[repetition], level)
+        tau, bias, K = self.tau(repetition), self.gate.bias[repetition], self.analysis
+        if not half and (done := _compiled(u, K, K, self.gate, bias, level, tau)) is not None:
+            return done
+        return u - tau.to(u.dtype) * self.change(u.bfloat16() if half else u, bias, level)
 
     def change(self, u: Image, bias: Tensor, level: Tensor | None = None) -> Image:
         r"""What one application takes away for a step size of 1, :math:`K^*\, \Phi(K u)`."""
@@ -107,3 +115,17 @@ class StableGatedBlock(nn.Module):
     def reach(self) -> int:
         """How many pixels around a pixel one application looks at, on either side."""
         return self.analysis.reach + self.gate.rho
+
+
+def _compiled(
+    u: Image, K1: SteerableMap, K2: SteerableMap, phi: Gated, bias: Tensor, level: Tensor | None, tau: float | Tensor
+) -> Image | None:
+    r""":math:`u - \tau K_2^*\, \Phi(K_1 u)` from compiled loops, on a processor where no gradient is needed."""
+    numbers = (u, *K1.parameters(), *K2.parameters(), *phi.parameters())
+    if torch.is_grad_enabled() and any(each.requires_grad for each in numbers):
+        return None
+    if any(each.device.type != "cpu" or each.dtype != torch.float32 for each in numbers) or find_spec("numba") is None:
+        return None
+    # Engines build on blocks; here one of them is looked up, as an option.
+    done: Tensor | None = import_module("whorl.engines.cpu.gated").applied(u, K1, K2, phi, bias, level, float(tau))
+    return done

@@ -111,6 +111,11 @@ class SteerableMap(Operator):
         return torch.nn.functional.conv2d(mirror(u, self.radius), self.kernel(u.dtype))[:, None, None]
 
     def adjoint(self, v: Responses) -> Image:
+        if len(self.fields) == 1:
+            # Stencils of order 0 are even, so with the mirrored border each is its own adjoint; mixing comes first.
+            mixed = torch.einsum("fcp,nfyx->ncpyx", self.weights[0].to(v.dtype), v[:, 0, 0]).flatten(1, 2)
+            taps = self.taps(0)[:, 0].to(v.dtype).expand(self.channels, -1, -1, -1)
+            return torch.nn.functional.conv2d(mirror(mixed, self.radius), taps, groups=self.channels)
         return fold(torch.nn.functional.conv_transpose2d(v[:, 0, 0], self.kernel(v.dtype)), self.radius)
 
     def symbol(self, *theta: Tensor) -> Tensor:

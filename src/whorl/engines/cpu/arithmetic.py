@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numba
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 
@@ -26,10 +27,12 @@ __all__ = [
     "compiled",
     "decay_series",
     "exp2",
+    "expect",
     "fma",
     "half",
     "inverse_power",
     "literal",
+    "log1p",
     "one",
     "power",
     "put",
@@ -124,6 +127,21 @@ def put(typing: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 @intrinsic
+def expect(typing: Any, array: Any, index: Any) -> Any:
+    """Ask the memory for ``array[index]``, which is read soon; an index beyond the array does no harm."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, whole = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, whole, whole, whole])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        place = builder.bitcast(_address(context, builder, signature, arguments), pointer)
+        builder.call(prefetch, [place, whole(0), whole(2), whole(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+@intrinsic
 def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """``a * b + c`` with one rounding."""
 
@@ -173,6 +191,38 @@ def exp2(typing: Any, z: Any) -> Any:
             result = builder.fma(result, rest, ir.Constant(real, series.pop()))
         exponent = builder.shl(builder.bitcast(shifted, integer), ir.Constant(integer, _MANTISSA[bits]))
         return builder.bitcast(builder.add(builder.bitcast(result, integer), exponent), real)
+
+    return z(z), generate
+
+
+@intrinsic
+def log1p(typing: Any, z: Any) -> Any:
+    """``log(1 + z)`` for ``z >= 0``, without branches; the error is a few roundings of numbers up to 1 + z.
+
+    With 1 + z = 2^k m, 3/4 <= m < 3/2, the logarithm of m is the series of twice the area tangent of (m - 1) / (m + 1).
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (x,) = arguments
+        bits: int = signature.args[0].bitwidth
+        real, integer, mantissa = x.type, ir.IntType(bits), _MANTISSA[bits]
+        one = ir.Constant(real, 1.0)
+        number = builder.bitcast(builder.fadd(x, one), integer)
+        # Counted from 3/4, the exponent is the number of bits above the mantissa.
+        bias = (1 << bits - 2 - mantissa) - 1
+        three_quarters = (bias - 1 << mantissa) + (1 << mantissa - 1)
+        exponent = builder.ashr(
+            builder.sub(number, ir.Constant(integer, three_quarters)), ir.Constant(integer, mantissa)
+        )
+        m = builder.bitcast(builder.sub(number, builder.shl(exponent, ir.Constant(integer, mantissa))), real)
+        s = builder.fdiv(builder.fsub(m, one), builder.fadd(m, one))
+        s2 = builder.fmul(s, s)
+        series = [2.0 / (2 * k + 1) for k in range(_DEGREE[bits] - 1)]
+        result = ir.Constant(real, series.pop())
+        while series:
+            result = builder.fma(result, s2, ir.Constant(real, series.pop()))
+        whole = builder.fmul(builder.sitofp(exponent, real), ir.Constant(real, math.log(2)))
+        return builder.fma(result, s, whole)
 
     return z(z), generate
 

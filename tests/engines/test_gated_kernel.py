@@ -1,0 +1,187 @@
+"""The compiled application of learned blocks: equal to the plain one up to rounding, and to itself in every bit."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("numba")
+
+from whorl.activations.gated import Gated
+from whorl.blocks.gated import GatedBlock, StableGatedBlock
+from whorl.engines.cpu.arithmetic import at, compiled, log1p, put
+from whorl.engines.cpu.gated import applied
+from whorl.engines.cpu.matrix_product import LANES, packed, product
+from whorl.engines.cpu.stencil_rows import coefficients
+from whorl.invariance import SYMMETRIES
+from whorl.operators import SteerableMap
+
+EPS = torch.finfo(torch.float32).eps
+CASES = {
+    "plain": dict(fields=(8, 4, 4)),
+    "smoothed, level": dict(fields=(5, 3, 2), rho=1, levelled=True),
+    "fewer stencils": dict(fields=(4, 4, 3), profiles=(3, 2, 1), rho=1),
+    "3x3": dict(fields=(4, 4, 4), size=3),
+}
+PICTURES = [(1, 1), (3, 2), (37, 33), (53, 210)]
+
+
+def block(name, kind=GatedBlock, channels=4):
+    torch.manual_seed(7)
+    settings = dict(CASES[name])
+    fields, size, profiles = settings.pop("fields"), settings.pop("size", 5), settings.pop("profiles", None)
+    maps = [SteerableMap(channels, fields, size, profiles) for _ in range(1 if kind is StableGatedBlock else 2)]
+    made = kind(*maps, Gated(maps[0].orders, repetitions=2, **settings)).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return made
+
+
+def level_of(made, pictures=1):
+    return torch.tensor([0.4, -0.7][:pictures]).view(-1, 1, 1, 1) if made.gate.levelled else None
+
+
+def compiled_result(made, u, level):
+    tau = float(made.tau(1)) if isinstance(made, StableGatedBlock) else 1.0
+    second = made.analysis if isinstance(made, StableGatedBlock) else made.synthesis
+    return applied(u, made.analysis, second, made.gate, made.gate.bias[1], level, tau)
+
+
+@pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock])
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("size", PICTURES, ids=str)
+@torch.no_grad()
+def test_it_agrees_with_the_plain_block(kind, name, size, rng):
+    made = block(name, kind)
+    u, level = torch.randn(2, 4, *size, generator=rng), level_of(made, 2)
+    found = compiled_result(made, u, level)
+    assert found is not None
+    exact = copy.deepcopy(made).double()(u.double(), 1, None if level is None else level.double())
+    # A sum of 4 channels times up to 11 stencils of 25 taps, twice, and a gate between: far below 200 roundings.
+    largest = max(float(u.abs().max()), float((exact - u).abs().max()), float(made.analysis(u).abs().max()))
+    assert float((found - exact).abs().max()) <= 200 * EPS * largest
+
+
+@torch.no_grad()
+def test_blocks_take_the_compiled_form_by_themselves_where_no_gradient_is_needed(rng):
+    made = block("plain")
+    u = torch.randn(1, 4, 20, 30, generator=rng)
+    assert torch.equal(made(u, 1), compiled_result(made, u, None))
+    assert not torch.equal(made(u, 1), u - made.change(u, made.gate.bias[1]))
+    with torch.enable_grad():
+        assert made(u, 1).requires_grad
+
+
+@pytest.mark.parametrize("name", ["plain", "smoothed, level"])
+@torch.no_grad()
+def test_parts_of_a_picture_have_the_bits_of_the_whole(name, rng):
+    made = block(name)
+    u, level, reach = torch.randn(1, 4, 120, 430, generator=rng), level_of(made), made.reach
+    whole, part = made(u, 0, level), made(u[..., 11:101, 37:390].contiguous(), 0, level)
+    inner = (..., slice(reach, -reach), slice(reach, -reach))
+    assert torch.equal(whole[..., 11:101, 37:390][inner], part[inner])
+
+
+@torch.no_grad()
+def test_the_number_of_threads_changes_no_bit(rng):
+    made = block("plain")
+    u, threads = torch.randn(2, 4, 130, 200, generator=rng), torch.get_num_threads()
+    results = []
+    try:
+        for count in (1, 2, 3):
+            torch.set_num_threads(count)
+            results.append(made(u))
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("name", ["plain", "smoothed, level", "fewer stencils"])
+@torch.no_grad()
+def test_quarter_turns_and_mirror_images_carry_over(name, rng):
+    made = block(name)
+    u, level = torch.randn(1, 4, 21, 34, generator=rng), level_of(made)
+    v = made(u, 0, level)
+    for move in SYMMETRIES.values():
+        assert float((made(move(u), 0, level) - move(v)).abs().max()) <= 200 * EPS * float(
+            v.abs().max() + u.abs().max()
+        )
+
+
+@torch.no_grad()
+def test_what_other_pictures_left_in_the_workspace_does_no_harm(rng):
+    made, other = block("smoothed, level"), block("plain", channels=8)
+    u, level = torch.randn(1, 4, 20, 30, generator=rng), level_of(made)
+    before = made(u, 0, level)
+    other(torch.full((1, 8, 40, 200), float("inf")))
+    assert torch.equal(made(u, 0, level), before)
+
+
+@torch.no_grad()
+def test_weights_that_change_are_noticed(rng):
+    made = block("plain")
+    u = torch.randn(1, 4, 9, 9, generator=rng)
+    before = made(u)
+    made.synthesis.weights[1].mul_(2.0)
+    after = made(u)
+    assert not torch.equal(before, after)
+    assert torch.allclose(after, u - made.change(u, made.gate.bias[0]), atol=1e-5)
+
+
+@torch.no_grad()
+def test_the_norm_of_a_stable_block_does_not_grow_in_compiled_form_either(rng):
+    made = block("smoothed, level", StableGatedBlock)
+    made.gate.matrix.zero_()
+    made.gate.bias.fill_(50.0)
+    made.gate.level.zero_()
+    made.step.fill_(50.0)
+    u = torch.randn(1, 4, 40, 50, generator=rng)
+    assert compiled_result(made, u, level_of(made)).norm() <= u.norm() * (1 + 64 * EPS)
+
+
+@torch.no_grad()
+def test_what_has_no_compiled_form_is_left_to_the_plain_block(rng):
+    for channels, fields in [(3, (4, 2, 1)), (4, (4, 2)), (4, (0, 3, 1)), (4, (2, 2, 1, 1))]:
+        K = SteerableMap(channels, fields)
+        made = GatedBlock(K, K, Gated(K.orders))
+        u = torch.randn(1, channels, 8, 8, generator=rng)
+        assert applied(u, K, K, made.gate, made.gate.bias[0], None, 1.0) is None
+        assert torch.allclose(made(u), u - made.change(u, made.gate.bias[0]))
+    K = SteerableMap(4, (4, 2, 1))
+    levelled = Gated(K.orders, levelled=True)
+    assert applied(u := torch.randn(1, 4, 8, 8), K, K, levelled, levelled.bias[0], torch.zeros(1, 1, 8, 8), 1.0) is None
+    assert applied(u.double(), K, K, Gated(K.orders), levelled.bias[0], None, 1.0) is None
+
+
+def test_stencils_without_the_symmetry_of_their_order_are_refused():
+    K = SteerableMap(2, (1, 1, 1))
+    taps = [K.taps(order).clone() for order in range(3)]
+    assert coefficients(taps) is not None
+    taps[1][0, 0, 0, 0] += 0.1
+    assert coefficients(taps) is None
+
+
+def test_products_are_products(rng):
+    matrix, rows = torch.randn(6, 5, generator=rng).numpy(), torch.randn(5, 3 * LANES, generator=rng).numpy()
+    start = torch.randn(8, generator=rng).numpy()
+    into = np.zeros((8, 3 * LANES), np.float32)
+    product(packed(matrix), start, 6, 5, rows.reshape(-1), 0, into.reshape(-1), 0, 3 * LANES)
+    assert np.allclose(into[:6], start[:6, None] + matrix @ rows, atol=1e-5)
+
+
+def test_the_logarithm_is_right_to_a_few_roundings():
+    @compiled()
+    def each(z, into):
+        for i in range(z.shape[0]):
+            put(into, i, log1p(at(z, i)))
+
+    for kind in (np.float32, np.float64):
+        z = np.concatenate([[0.0], np.logspace(-12, 9, 5000)]).astype(kind)
+        found = np.empty_like(z)
+        each(z, found)
+        right = np.log1p(z.astype(np.longdouble))
+        assert found[0] == 0
+        assert (np.abs(found - right) <= 3 * np.finfo(kind).eps * np.maximum(right, 1)).all()
