@@ -23,6 +23,7 @@ SUITES = (
     "quality_denoise",
     "quality_turn",
     "quality_turn_volume",
+    "quality_volume",
     "scaling",
     "latency",
     "page",

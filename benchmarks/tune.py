@@ -18,7 +18,7 @@ from benchmarks.peers import Image, Method, catalogue
 from benchmarks.peers.whorl import variant
 from benchmarks.search import Optimum, Score, best_setting
 
-__all__ = ["SETTINGS", "contestants", "slow", "tuned"]
+__all__ = ["SETTINGS", "contestants", "kept_or", "slow", "tuned"]
 
 SETTINGS = Path(__file__).with_name("settings.json")
 _TWINS = ("itk-gradient-fixed", "numpy-loop-tuned", "torch-loop")  # the equation of another method, or its code
@@ -64,11 +64,16 @@ def slow(method: Method) -> bool:
 
 def tuned(picture: str, method: Method, image: Image, score: Score, *, again: bool = False) -> Optimum:
     """The best setting of a method on a picture, from the file or by a search that fills it."""
+    return kept_or(picture, method, lambda: best_setting(method, image, score), again=again)
+
+
+def kept_or(picture: str, method: Method, search: Callable[[], Optimum], *, again: bool = False) -> Optimum:
+    """The setting kept for a method on a picture, or what the search finds, which is then kept."""
     kept = _read()
     entry = kept.get(picture, {}).get(method.name)
     if entry is None or again:
         begun = perf_counter()
-        best = best_setting(method, image, score)
+        best = search()
         seconds = perf_counter() - begun
         print(f"tuned {method.name} on {picture}: {best.psnr:.2f} dB in {seconds:.0f} s", file=sys.stderr, flush=True)
         kept = _read()  # someone else may have written meanwhile

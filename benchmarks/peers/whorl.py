@@ -38,9 +38,10 @@ def variant(
         import whorl
 
         extra = dict(options) if scheme is None else {**options, "scheme": scheme}
+        in_space = len(np.atleast_1d(options.get("spacing", 1.0))) == 3
 
         def run(image: Image, contrast: float, steps: int, tau: float) -> Image:
-            axis = -1 if image.ndim == 3 else None
+            axis = -1 if image.ndim == 3 and not in_space else None
             out = whorl.diffuse(image, model, contrast=contrast, time=steps * tau, tau=tau, channel_axis=axis, **extra)
             return np.asarray(out)
 

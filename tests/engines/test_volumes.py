@@ -1,6 +1,7 @@
 """The compiled step in space against the formulas of the cell, written out with NumPy and eigenvectors."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,6 +106,33 @@ def test_steps_are_mixed_with_the_iterate_before_and_nothing_given_is_changed() 
     assert advance_volume(chosen, u, [STEP] * 4, mixes, out=into) is into
     assert torch.equal(u, given)
     torch.testing.assert_close(into, now, rtol=0, atol=8 * torch.finfo(torch.float64).eps)
+
+
+@pytest.mark.parametrize("law", ["isotropic", "anisotropic", "edges", "coherence"])
+@pytest.mark.parametrize("steps", [2, 3])
+def test_volumes_that_slide_have_the_bits_of_single_steps(
+    law: str, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = replace(form(law, (1.0, 1.0, 1.0)), couple_channels=False)
+    numbers = [(TAU / (k + 1), CONTRAST) for k in range(steps)]
+    u = torch.randn(2, 2, 60, 9, 20, generator=torch.Generator().manual_seed(1))
+    kept, expected = u.clone(), u
+    for each in numbers:
+        expected = advance_volume(chosen, expected, [each])
+    slid: list[bool] = []
+    monkeypatch.setattr(volumes, "LARGE", 0)
+    monkeypatch.setattr(volumes, "SLABS", 5)
+    monkeypatch.setattr(
+        volumes, "_step", lambda *a, step=volumes._step: (slid.append(len(a) > 5 and a[5] > 0), step(*a))
+    )
+    result = advance_volume(chosen, u, numbers)
+    assert slid == [False] + [True] * (steps - 1)
+    assert torch.equal(result, expected)
+    assert torch.equal(u, kept)
+    assert result.untyped_storage().nbytes() == u.untyped_storage().nbytes()  # the gap was given back
+    steered = advance_volume(chosen, u, numbers, steer=kept)
+    monkeypatch.setattr(volumes, "LARGE", 2**62)
+    assert torch.equal(steered, advance_volume(chosen, u, numbers, steer=kept))
 
 
 def test_another_volume_steers() -> None:

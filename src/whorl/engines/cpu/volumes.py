@@ -1,4 +1,9 @@
-"""Steps on whole volumes: windows for the kernels, on all threads, with no more than two volumes beside the input."""
+"""Steps on whole volumes: windows for the kernels, on all threads, with little more than the input and the result.
+
+Large volumes slide: a step reads them slab after slab and writes the result some planes further up in the same memory,
+over planes that no later slab reads; the next step goes the other way and slides back. So any number of steps needs one
+volume and a share of another. Small volumes, coupled fields and extrapolated steps alternate between two volumes.
+"""
 
 from collections.abc import Sequence
 
@@ -7,6 +12,7 @@ import torch
 from torch import Tensor
 
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
+from whorl.engines.cpu.fields import Array
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.volume_cells import ANISOTROPIC, ISOTROPIC, LANE, UNCOUPLED
 from whorl.engines.cpu.volume_planes import planes
@@ -28,6 +34,11 @@ STEERING = 2**24
 
 LINE = 16
 
+LARGE = 2**24
+"""Bytes of a field from which on it slides."""
+
+SLABS = 4
+"""Slabs of a field that slides; more need less memory, and take longer."""
 
 LAWS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROPIC, "coherence-enhancing": COHERENCE}
 EDGES = {"plates": PLATES, "lines": LINES}
@@ -46,10 +57,16 @@ def advance_volume(
 ) -> Tensor:  # fmt: skip
     """The volume ``(n, c, z, y, x)`` after explicit steps, each with its size and contrast.
 
-    ``steer`` keeps the tensor of another volume throughout.
-
-    Two volumes are enough for any number of steps: the iterate before the last is overwritten where it is read.
+    ``steer`` keeps the tensor of another volume throughout. Steps with a mix other than 1 are extrapolated from the
+    iterate before the last, which is overwritten where it is read.
     """
+    if not steps:
+        return u.clone() if out is None else out.copy_(u)
+    thickness, distance = _slide(form, u.shape[2])
+    alone = u.shape[1] == 1 or not form.couple_channels
+    large = u[0, 0].numel() * u.element_size() >= LARGE and 2 * distance <= u.shape[2]
+    if out is None and len(steps) > 1 and alone and large and all(mix == 1 for mix in mixes):
+        return _sliding(form, u, steps, steer, thickness, distance)
     mixes = mixes or [1.0] * len(steps)
     pair: list[Tensor | None] = [None, None]
     pair[(len(steps) - 1) % 2] = out
@@ -58,11 +75,39 @@ def advance_volume(
         target = pair[index % 2]
         if target is None:
             target = pair[index % 2] = fresh(u)
-        _step(form, source, source if steer is None else steer, before, target, numbers, mix)
+        arrays = source, source if steer is None else steer, before, target
+        _step(form, u.shape, [array.numpy().reshape(-1) for array in arrays], numbers, mix)
         before, source = source, target
-    if not steps and out is not None:
-        return out.copy_(u)
-    return source if steps else u.clone()
+    return source
+
+
+def _slide(form: SpaceForm, depth: int) -> tuple[int, int]:
+    """How thick a slab is, and by how many planes the result slides: what a slab reads lies behind what it writes."""
+    thickness = max(1, -(-depth // SLABS))
+    return thickness, thickness + _halo(form)
+
+
+def _halo(form: SpaceForm) -> int:
+    """Planes that a step looks at on either side."""
+    return 1 + (len(form.taps[0]) + len(form.taps[3]) - 2 if form.taps else 0)
+
+
+def _sliding(
+    form: SpaceForm, u: Tensor, steps: Sequence[tuple[float, float]], steer: Tensor | None, thickness: int, planes: int
+) -> Tensor:
+    given, voxels, gap = u.numpy().reshape(-1), u.numel(), planes * u.shape[3] * u.shape[4]
+    kept = np.empty(voxels + gap, given.dtype)
+    source = given
+    for index, numbers in enumerate(steps):
+        # The last step ends at the start of the memory, the one before it at its end, and so on.
+        upwards = (len(steps) - 1 - index) % 2 == 1
+        target = kept[gap:] if upwards else kept[:voxels]
+        arrays = [source, source if steer is None else steer.numpy().reshape(-1), source, target]
+        _step(form, u.shape, arrays, numbers, 1.0, thickness if index else 0, upwards)
+        source = target
+    del arrays, source, target
+    kept.resize(voxels, refcheck=False)  # gives the gap back; nothing else refers to this memory
+    return torch.from_numpy(kept).view(u.shape)
 
 
 def _even(length: int, longest: int, times: int) -> list[tuple[int, int]]:
@@ -74,10 +119,15 @@ def _even(length: int, longest: int, times: int) -> list[tuple[int, int]]:
 
 
 def _step(
-    form: SpaceForm, u: Tensor, steer: Tensor, before: Tensor, out: Tensor, numbers: tuple[float, float], mix: float
-) -> None:
-    n, C, D, H, W = u.shape
-    real = u.numpy().dtype
+    form: SpaceForm, shape: Sequence[int], flat: Sequence[Array], numbers: tuple[float, float], mix: float,
+    thickness: int = 0, upwards: bool = False,
+) -> None:  # fmt: skip
+    """One step from the first array, steered by the second, extrapolated from the third, into the fourth.
+
+    With a ``thickness``, field after field and slab after slab, from the last to the first if ``upwards``.
+    """
+    n, C, D, H, W = shape
+    real = flat[0].dtype
     members = C if form.couple_channels else 1
     h_z, h_y, h_x = form.spacing
     unit = 1 / (16 * h_x**2)
@@ -87,7 +137,7 @@ def _step(
     law = RANK_ONE if form.keep and form.rank_one else law
     kind = KINDS.get(form.diffusivity, 0)
     front, _ = amplitude(form.diffusivity, contrast)
-    steered = steer is not u or bool(form.taps)
+    steered = flat[1] is not flat[0] or bool(form.taps)
     sets = form.taps or ((1.0,),) * 6
     taps = np.array([w for weights in sets for w in weights], real)
     radius = np.array([len(weights) - 1 for weights in sets], np.int64)
@@ -97,14 +147,17 @@ def _step(
     weights = np.array(both[0] + both[1], real)
     start = np.array([*starts, 0, len(both[0])], np.int64)
     kernel = planes(law, kind, steered)
-    flat = u.numpy().reshape(-1), steer.numpy().reshape(-1), before.numpy().reshape(-1), out.numpy().reshape(-1)
     S_z, S_y, S_x, R_z, R_y, R_x = (int(r) for r in radius)
     columns = split(W, WIDEST, LINE)
     widest = max(c1 - c0 for c0, c1 in columns)
     each = members * 4 + ((6 * (2 * R_z + 8) * (R_z > 0) + 2 * members) if steered else 0)
     tallest = (STEERING if steered else CACHE) // (each * (widest + 2) * real.itemsize)
-    deep = bands(D, n * C // members * len(columns), 8 * (R_z + S_z + 1))
-    high = _even(H, max(tallest, 16), n * C // members * len(columns) * len(deep))
+    if thickness:
+        deep, together = split(D, thickness, 1), len(columns)
+    else:
+        deep = bands(D, n * C // members * len(columns), 8 * (R_z + S_z + 1))
+        together = n * C // members * len(columns) * len(deep)
+    high = _even(H, max(tallest, 16), together)
 
     def work(first: int, z0: int, z1: int, r0: int, r1: int, c0: int, c1: int) -> None:
         rows, cells = r1 - r0 + 2, r1 - r0 + 1
@@ -125,13 +178,10 @@ def _step(
             taps, start, radius, weights, where, *room(tuple(sizes), real),
         )  # fmt: skip
 
-    run(
-        work,
-        [
-            (first, z0, z1, r0, r1, c0, c1)
-            for first in range(0, n * C, members)
-            for z0, z1 in deep
-            for r0, r1 in high
-            for c0, c1 in columns
-        ],
-    )
+    slabs = [(first, z0, z1) for first in range(0, n * C, members) for z0, z1 in deep]
+    windows = [(r0, r1, c0, c1) for r0, r1 in high for c0, c1 in columns]
+    if thickness:
+        for slab in reversed(slabs) if upwards else slabs:
+            run(work, [(*slab, *window) for window in windows])
+    else:
+        run(work, [(*slab, *window) for slab in slabs for window in windows])
