@@ -116,8 +116,8 @@ def _case(name: str, make: Callable[[], Image], kind: str, level: float) -> Rows
     return rows
 
 
-SEARCH = {"diplib-coherence": (2, 0), "skimage-nlm": (3, 1)}
-"""Contrasts tried and refinements of those that take seconds for a step; four and two for all others."""
+SEARCH = {"diplib-coherence": (2, 0, 2.0), "skimage-nlm": (3, 1, 1.0)}
+"""Contrasts tried, refinements and the longest time of those that take seconds for a step."""
 
 
 def _search(method: Method, u: Image, score: Callable[[Image], float]) -> Optimum:
@@ -125,8 +125,8 @@ def _search(method: Method, u: Image, score: Callable[[Image], float]) -> Optimu
     low, high = method.contrast_range
     if low == high:  # BM4D is told the noise, at a quarter of a minute a call
         return Optimum(score(method.load()(u, low, 1, method.tau)), low, 1, method.tau)
-    points, rounds = SEARCH.get(method.name, (4, 2))
-    return best_setting(method, u, score, points=points, rounds=rounds, max_time=12.0)
+    points, rounds, longest = SEARCH.get(method.name, (4, 2, 12.0))
+    return best_setting(method, u, score, points=points, rounds=rounds, max_time=longest)
 
 
 SUITE = Suite("quality_volume", "Best PSNR on volumes, over contrast and stopping time, in dB", cases, standard=False)

@@ -25,6 +25,7 @@ _SHOWN: dict[str, tuple[str, str]] = {
     "turn_x": ("3-4-5, x", "{:.4f}"),
     "turn_diagonal": ("diagonal", "{:.4f}"),
     "turn_oblique": ("oblique", "{:.4f}"),
+    "change": ("change", "{:.2f}"),
     "sphere": ("sphere", "{:.4f}"),
     "contrast": ("contrast", "{:.3g}"),
     "at_edge": ("range", "{}"),

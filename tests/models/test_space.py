@@ -190,3 +190,15 @@ def test_a_model_for_images_refuses_volumes_and_the_other_way_round():
         build("perona-malik", spacing=(2.0, 1.0, 1.0)).step(image)
     with pytest.raises(ValueError, match=r"image|plane"):
         build("weickert-integration").step(volume)
+
+
+def test_defaults_in_space() -> None:
+    """A spacing of three numbers chooses the stencil that turns best in space, and gives isotropic models a range."""
+    model = build("perona-malik", contrast=12.0, spacing=(1.0, 1.0, 1.0))
+    assert model.operator.alpha == 0.25
+    assert model.step_limit() == pytest.approx(0.5)
+    assert model.max_min_limit() == pytest.approx(1 / (6 * 0.75**2))
+    assert build("perona-malik", contrast=12.0).operator.alpha == 0.41
+    assert build("ced", contrast=12.0, spacing=(1.0, 1.0, 1.0)).operator.alpha == 0.45
+    assert build("you-kaveh", contrast=12.0, spacing=(1.0, 1.0, 1.0)).operator.alpha == pytest.approx(1 / 6)
+    assert build("eed", contrast=12.0, alpha=0.1, spacing=(1.0, 1.0, 1.0)).operator.alpha == 0.1

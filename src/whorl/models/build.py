@@ -47,7 +47,8 @@ def build(
         The paper's :math:`\lambda`, in the units of the image; a sequence gives every scale its own, rows of sequences
         every channel and scale.
     alpha : float, optional
-        In [0, 1/2]; 0.41 for second order models, 1/6 for You-Kaveh and 0.25 for ``ced`` unless given.
+        In [0, 1/2]; 0.41 for second order models, 1/6 for You-Kaveh and 0.25 for ``ced`` unless given. With a spacing
+        of three numbers 0.25 for second order models and 0.45 for ``ced``.
     gamma : float, optional
         In [0, 1], for anisotropic models; 0 (with energy) unless given, and 1 for ``ced``, which has no energy anyway
         and then commutes best with rotations. For images alone: with a spacing of three numbers it is 0.
@@ -100,13 +101,13 @@ def build(
     g = settings.get("diffusivity", DIFFUSIVITY)
     sizes = validation.spacing(spacing, name)
     pixel = math.prod(size ** (1 / len(sizes)) for size in sizes) if len({*sizes}) > 1 else sizes[0]
-    plane_gamma = 0.0 if sizes.dimension == 3 else entry.gamma
+    default_alpha, default_gamma = (entry.alpha_in_space, 0.0) if sizes.dimension == 3 else (entry.alpha, entry.gamma)
     setting = Setting(
         g=g if isinstance(g, Diffusivity) else by_name(g, contrast, trainable=trainable),
         contrast=contrast,
         spacing=sizes,
-        alpha=entry.alpha if alpha is None else validation.number(alpha, "alpha", name, 0.0, 0.5),
-        gamma=plane_gamma if gamma is None else validation.number(gamma, "gamma", name, 0.0, 1.0),
+        alpha=default_alpha if alpha is None else validation.number(alpha, "alpha", name, 0.0, 0.5),
+        gamma=default_gamma if gamma is None else validation.number(gamma, "gamma", name, 0.0, 1.0),
         sigma=pixel if sigma is None else validation.number(sigma, "sigma", name, 0.0),
         rho=4.0 * pixel if rho is None else validation.number(rho, "rho", name, 0.0),
         directions=8 if directions is None else directions,
