@@ -158,17 +158,18 @@ def test_a_built_model_stays_where_it_is():
 @pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
 def test_every_axis_but_that_of_the_channels_is_space(kind):
     """A volume of equal slices is filtered like the slice, with channels at any place, in any type."""
+    same = {"contrast": 20.0, "time": 2.0, "alpha": 0.41}  # the default alpha in space is another one
     slices = np.random.default_rng(5).integers(0, 200, (6, 7, 2)).astype(np.uint8)
-    plain = whorl.diffuse(slices, "gerig", contrast=20.0, time=2.0, channel_axis=-1, engine="reference")
+    plain = whorl.diffuse(slices, "gerig", **same, channel_axis=-1, engine="reference")
     volume = np.broadcast_to(slices, (5, 6, 7, 2)).copy()
     for axis in (-1, 0, 2):
         moved = np.ascontiguousarray(np.moveaxis(volume, -1, axis))
-        found = whorl.diffuse(kind(moved), "gerig", contrast=20.0, time=2.0, channel_axis=axis, engine="reference")
+        found = whorl.diffuse(kind(moved), "gerig", **same, channel_axis=axis, engine="reference")
         assert type(found) is type(kind(moved))
         assert np.array_equal(np.moveaxis(np.asarray(found), axis, -1), np.broadcast_to(plain, volume.shape))
     grey = np.ascontiguousarray(volume[..., 0])
-    found = whorl.diffuse(kind(grey), "gerig", contrast=20.0, time=2.0, engine="reference")
-    assert np.array_equal(np.asarray(found)[2], whorl.diffuse(slices[..., 0], "gerig", contrast=20.0, time=2.0))
+    found = whorl.diffuse(kind(grey), "gerig", **same, engine="reference")
+    assert np.array_equal(np.asarray(found)[2], whorl.diffuse(slices[..., 0], "gerig", **same))
 
 
 def test_a_thin_volume_is_one_by_its_spacing():

@@ -135,3 +135,47 @@ def test_one_contrast_for_all_planes():
     _, how, _ = plugin.filter_layer(layer(planes), "perona-malik", time=1.0)
     parts = [torch.from_numpy(plane)[None, None] for plane in planes]
     assert f"contrast {automatic_settings('perona-malik', parts, time=1.0).contrast:.4g}," in how["name"]
+
+
+@pytest.mark.parametrize("rgb", [False, True])
+def test_a_volume_is_filtered_as_one(rgb):
+    data = np.random.default_rng(0).integers(0, 255, (2, 7, 9, 8) + (4,) * rgb, np.uint8)
+    given, job = layer(data, rgb=rgb, scale=(1.0, 0.6, 0.2, 0.2)), plugin.Job()
+    result, how, _ = plugin.filter_layer(given, "gerig", contrast=30.0, time=1.0, job=job, volume=True)
+    colours = data[1, ..., :3] if rgb else data[1]
+    axis = {"channel_axis": -1} if rgb else {}
+    expected = whorl.diffuse(colours, "gerig", contrast=30.0, time=1.0, spacing=(3.0, 1.0, 1.0), **axis)
+    assert np.array_equal(result[1, ..., :3] if rgb else result[1], expected)
+    assert not rgb or np.array_equal(result[..., 3], data[..., 3])
+    assert job.share == pytest.approx(1)
+    assert "in space" in how["name"]
+
+
+def test_the_contrast_of_a_volume_follows_from_its_noise():
+    noisy = np.random.default_rng(0).normal(1000, 50, (24, 24, 24)).astype(np.float32)
+    _, how, _ = plugin.filter_layer(layer(noisy, scale=(1, 1, 1)), "perona-malik", time=1.0, volume=True)
+    samples = samples_of(torch.from_numpy(noisy)[None, None])
+    chosen = automatic_settings("perona-malik", samples, time=1.0, spacing=(1.0, 1.0, 1.0))
+    assert f"contrast {chosen.contrast:.4g}," in how["name"]
+
+
+@pytest.mark.parametrize("volume", [False, True])
+def test_a_preview_shows_the_plane_of_the_result(volume):
+    data = np.random.default_rng(0).normal(100, 20, (2, 12, 9, 8)).astype(np.float32)
+    given = layer(data, scale=(1.0, 2.0, 1.0, 1.0))
+    whole, _, _ = plugin.filter_layer(given, "eed", contrast=9.0, time=0.8, volume=volume)
+    for place in ((0, 0), (1, 5), (1, 11)):
+        plane = plugin.preview_plane(given, place, "eed", contrast=9.0, time=0.8, volume=volume)
+        assert np.array_equal(plane, whole[place])
+
+
+def test_a_preview_can_be_given_up():
+    job = plugin.Job()
+    job.cancelled = True
+    with pytest.raises(plugin.Cancelled):
+        plugin.preview_plane(layer(np.zeros((5, 9, 8))), (2,), contrast=9.0, time=1.0, job=job, volume=True)
+
+
+def test_too_few_axes_for_a_volume_are_refused():
+    with pytest.raises(ValueError, match="too few for a volume"):
+        plugin.filter_layer(layer(np.zeros((9, 8))), contrast=9.0, volume=True)

@@ -26,7 +26,7 @@ def viewer():
     application.processEvents()
 
 
-def wait(widget, seconds=60.0):
+def wait(widget, seconds=240.0):
     from qtpy.QtWidgets import QApplication
 
     deadline = time.monotonic() + seconds
@@ -75,6 +75,86 @@ def test_cancelling_adds_nothing(viewer):
     wait(widget)
     assert len(viewer.layers) == 1
     assert not widget.bar.visible
+
+
+def until(condition, seconds=240.0):
+    from qtpy.QtWidgets import QApplication
+
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        QApplication.instance().processEvents()
+        time.sleep(0.01)
+    assert condition()
+
+
+def test_a_volume_is_filtered_as_one(viewer):
+    import whorl
+    from whorl.plugin.widgets import FilterWidget
+
+    data = np.random.default_rng(0).normal(100, 20, (9, 14, 12)).astype(np.float32)
+    layer = viewer.add_image(data, name="tomogram", scale=(2.0, 1.0, 1.0))
+    widget = FilterWidget(viewer)
+    choose(widget, layer)
+    assert widget.volume.enabled
+    widget.model.value, widget.volume.value, widget.contrast.value, widget.time.value = "perona-malik", True, 9.0, 2.0
+    widget.start()
+    wait(widget)
+    added = viewer.layers[-1]
+    expected = whorl.diffuse(data, "perona-malik", contrast=9.0, time=2.0, spacing=(2.0, 1.0, 1.0))
+    assert np.array_equal(added.data, expected)
+    assert "in space" in added.name
+
+
+def test_cancelling_a_volume_adds_nothing(viewer):
+    from whorl.plugin.widgets import FilterWidget
+
+    layer = viewer.add_image(np.random.default_rng(0).normal(100, 20, (60, 90, 90)))
+    widget = FilterWidget(viewer)
+    choose(widget, layer)
+    widget.model.value, widget.volume.value = "perona-malik", True
+    widget.contrast.value, widget.time.value = 9.0, 500.0
+    widget.start()
+    until(lambda: widget.job.share > 0)
+    widget.stop()
+    wait(widget)
+    assert len(viewer.layers) == 1
+    assert widget.job.share < 1
+
+
+def test_the_current_slice_is_previewed_and_follows_the_viewer(viewer):
+    from whorl.plugin.layers import filter_layer
+    from whorl.plugin.widgets import FilterWidget
+
+    data = np.random.default_rng(0).normal(100, 20, (9, 14, 12)).astype(np.float32)
+    layer = viewer.add_image(data, name="tomogram")
+    widget = FilterWidget(viewer)
+    choose(widget, layer)
+    widget.model.value, widget.volume.value, widget.contrast.value, widget.time.value = "perona-malik", True, 9.0, 1.0
+    whole, _, _ = filter_layer(layer, "perona-malik", 9.0, 1.0, volume=True)
+
+    def shows(expected):
+        found = [other.data for other in viewer.layers if other.name.startswith("preview")]
+        return len(found) == 1 and np.array_equal(found[0], expected)
+
+    viewer.dims.set_point(0, 3)
+    widget.preview.value = True
+    until(lambda: shows(whole[3]))
+    viewer.dims.set_point(0, 7)
+    until(lambda: shows(whole[7]))
+    widget.volume.value = False
+    plane, _, _ = filter_layer(layer, "perona-malik", 9.0, 1.0)
+    until(lambda: shows(plane[7]))
+    widget.preview.value = False
+    assert list(viewer.layers) == [layer]
+
+
+def test_a_single_plane_is_no_volume(viewer):
+    from whorl.plugin.widgets import FilterWidget
+
+    layer = viewer.add_image(np.zeros((14, 12), np.float32))
+    widget = FilterWidget(viewer)
+    choose(widget, layer)
+    assert not widget.volume.enabled
 
 
 def test_denoise_widget(viewer):

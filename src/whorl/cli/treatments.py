@@ -133,7 +133,7 @@ class Diffusion(Treatment):
             record["copied"] = True
         return steps, record | {"steps": sum(stage.steps for stage in steps)}
 
-    def _aspect(self, page: Page) -> tuple[float, float]:
+    def _aspect(self, page: Page) -> tuple[float, ...]:
         if self.spacing is not None and len(self.spacing) == 3:
             raise ValueError(
                 f"--spacing {_listed(self.spacing)}: a picture needs height and width of a pixel, such as 4,1."

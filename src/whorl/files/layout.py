@@ -93,7 +93,7 @@ class Metadata:
     array: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
-    def aspect(self) -> tuple[float, float]:
+    def aspect(self) -> tuple[float, ...]:
         """Height and width of a pixel, the smaller of them one; square where the file says nothing that makes sense.
 
         >>> Metadata(spacing=(0.2, 0.05)).aspect, Metadata(spacing=(0.1, 0.10001)).aspect
@@ -110,12 +110,19 @@ class Metadata:
         return b"II*\x00\x08\x00\x00\x00\x01\x00" + entry + b"\x00\x00\x00\x00"
 
 
-def pixel_aspect(spacing: tuple[float, ...] | None) -> tuple[float, float]:
-    """Height and width of a pixel with the smaller of them one; less than a thousandth of difference is square."""
-    if spacing is None or not all(0 < size < math.inf for size in spacing):
+def pixel_aspect(spacing: tuple[float, ...] | None) -> tuple[float, ...]:
+    """The sides of a pixel or voxel with the smallest of them one; less than a thousandth of difference is square.
+
+    >>> pixel_aspect((0.9, 0.3, 0.3)), pixel_aspect(None)
+    ((3.0, 1.0, 1.0), (1.0, 1.0))
+    """
+    if spacing is None:
         return 1.0, 1.0
-    height, width = (round(size / min(spacing), 6) for size in spacing)
-    return (height, width) if 1.001 < max(height, width) <= MOST_OBLONG else (1.0, 1.0)
+    square = (1.0,) * len(spacing)
+    if not all(0 < size < math.inf for size in spacing):
+        return square
+    sides = tuple(round(size / min(spacing), 6) for size in spacing)
+    return sides if 1.001 < max(sides) <= MOST_OBLONG else square
 
 
 def blackened(block: NDArray[Any], layout: Layout) -> NDArray[Any]:

@@ -1,9 +1,11 @@
 """From an image layer to a filtered one, without anything of napari: layers are what has ``data``, ``rgb``, ``scale``.
 
-Leading axes (time, depth) are filtered plane by plane, RGB channels together, alpha not at all. Layers of dask arrays
-stay lazy: napari computes the windows it shows. The pixel size is the layer's scale, of which the ratio counts.
+The last two axes are space, or the last three where a layer is filtered as a volume; leading axes (time, depth) are
+filtered part by part, RGB channels together, alpha not at all. Layers of dask arrays stay lazy in the plane: napari
+computes the windows it shows. The pixel size is the layer's scale, of which the ratio counts.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,12 +17,16 @@ from whorl import large, models
 from whorl.automatic import automatic_settings, noise_level, sample_slices
 from whorl.files.layout import pixel_aspect
 from whorl.foundations.samples import working_dtype
+from whorl.images import diffuse
 
-__all__ = ["Cancelled", "Job", "contrast_range", "denoise_layer", "filter_layer"]
+__all__ = ["Cancelled", "Job", "contrast_range", "denoise_layer", "filter_layer", "preview_plane"]
 
 LayerData = tuple[Any, dict[str, Any], str]
 MEASURED_PLANES = 4
-"""Contrast and noise are measured on so many planes, spread over the layer, and hold for all of it."""
+"""Contrast and noise are measured on so many planes or volumes, spread over the layer, and hold for all of it."""
+
+NEARBY = 24
+"""A preview of a plane looks at so many planes on either side at most."""
 
 
 class Cancelled(Exception):
@@ -61,16 +67,53 @@ def filter_layer(
     time: float = 5.0,
     sigma: float | None = None,
     job: Job | None = None,
+    *,
+    volume: bool = False,
 ) -> LayerData:
-    """The filtered image as the data of a new layer. Contrast 0 means: from the noise of the image."""
-    options: dict[str, Any] = {"spacing": pixel_aspect(_pixel(layer))}
-    if sigma is not None and "sigma" in models.row(model).options:
-        options["sigma"] = sigma
-    if not contrast:
-        contrast = automatic_settings(model, _samples(layer), time=time, **options).contrast
-    built = models.build(model, contrast=contrast, **options)
-    result = _each_plane(layer, job or Job(), lambda plane, how: large.map(plane, built, time=time, **how))
-    return _like(layer, result, f"{model}, contrast {contrast:.4g}, time {time:g}")
+    """The filtered image as the data of a new layer. Contrast 0 means: from the noise of the image.
+
+    With ``volume`` the last three axes are filtered together.
+    """
+    job = job or Job()
+    built, contrast = _built(layer, model, contrast, time, sigma, 3 if volume else 2)
+    if volume:
+        result = _each_volume(layer, job, lambda part, how: diffuse(part, built, time=time, **how))
+    else:
+        result = _each_plane(layer, job, lambda plane, how: large.map(plane, built, time=time, **how))
+    return _like(layer, result, f"{model}{' in space' if volume else ''}, contrast {contrast:.4g}, time {time:g}")
+
+
+def preview_plane(
+    layer: Any,
+    place: tuple[int, ...],
+    model: str = "weickert-brox",
+    contrast: float = 0.0,
+    time: float = 5.0,
+    sigma: float | None = None,
+    job: Job | None = None,
+    *,
+    volume: bool = False,
+) -> Any:
+    """What :func:`filter_layer` will make of one plane; ``place`` is its index along the leading axes.
+
+    In a volume the planes around it are filtered along, as many as the flow looks at: up to 24 on either side the
+    preview has the voxels of the result, beyond that nearly so.
+    """
+    job = job or Job()
+    built, _ = _built(layer, model, contrast, time, sigma, 3 if volume else 2)
+    how: dict[str, Any] = {"channel_axis": -1} if layer.rgb else {}
+    how["progress"] = lambda done, of: job.advance(1 / of)
+    if not volume:
+        plane = np.asarray(layer.data[place])
+        return _passing_alpha(layer, plane, diffuse(plane[..., :3] if layer.rgb else plane, built, time=time, **how))
+    *front, z = place
+    stack = layer.data[tuple(front)]
+    steps = math.ceil(time / built.automatic_step(3))
+    reach = min(NEARBY, built.reach * steps)
+    first = max(0, z - reach)
+    slab = np.asarray(stack[first : z + reach + 1])
+    done = diffuse(slab[..., :3] if layer.rgb else slab, built, time=time, **how)
+    return _passing_alpha(layer, slab, done)[z - first]
 
 
 def denoise_layer(
@@ -90,46 +133,85 @@ def denoise_layer(
     return _like(layer, result, f"denoised, noise {noise:.4g}")
 
 
-def _pixel(layer: Any) -> tuple[float, float] | None:
-    scale = [float(abs(size)) for size in layer.scale][-2:]
-    return (scale[0], scale[1]) if len(scale) == 2 else None
+def _built(
+    layer: Any, model: str, contrast: float, time: float, sigma: float | None, axes: int
+) -> tuple[models.Model, float]:
+    """The model for the pixels or voxels of the layer, and its contrast."""
+    options: dict[str, Any] = {"spacing": pixel_aspect(_pixel(layer, axes))}
+    if sigma is not None and "sigma" in models.row(model).options:
+        options["sigma"] = sigma
+    if not contrast:
+        contrast = automatic_settings(model, _samples(layer, axes), time=time, **options).contrast
+    return models.build(model, contrast=contrast, **options), contrast
 
 
-def _planes(layer: Any) -> Iterator[Any]:
-    """The planes ``(y, x)`` or ``(y, x, rgb)`` of a layer, in order."""
-    for index in np.ndindex(*layer.data.shape[: layer.data.ndim - 2 - bool(layer.rgb)]):
+def _pixel(layer: Any, axes: int) -> tuple[float, ...]:
+    scale = tuple(float(abs(size)) for size in layer.scale)[-axes:]
+    return (1.0,) * (axes - len(scale)) + scale
+
+
+def _parts(layer: Any, axes: int) -> Iterator[Any]:
+    """The planes ``(y, x)`` or volumes ``(z, y, x)`` of a layer, in order, with the colours last."""
+    leading = layer.data.ndim - axes - bool(layer.rgb)
+    if leading < 0:
+        raise ValueError(
+            f"the layer {layer.name!r} has {layer.data.ndim - bool(layer.rgb)} axes: too few for a volume. Filter it "
+            "plane by plane."
+        )
+    for index in np.ndindex(*layer.data.shape[:leading]):
         yield layer.data[index]
 
 
-def _samples(layer: Any) -> list[Tensor]:
-    """Parts ``(1, c, y, x)`` of a few planes: as much as a measurement needs, also of layers larger than memory."""
-    planes = list(_planes(layer))
-    count = min(len(planes), MEASURED_PLANES)
+def _samples(layer: Any, axes: int = 2) -> list[Tensor]:
+    """Parts ``(1, c, y, x)`` of a few planes, or of volumes: as much as a measurement needs, also of huge layers."""
+    parts = list(_parts(layer, axes))
+    count = min(len(parts), MEASURED_PLANES)
     found = []
-    for plane in (planes[number * len(planes) // count] for number in range(count)):
-        for place in sample_slices(plane.shape[:2]):
-            part = np.asarray(plane[place])
-            part = part[..., :3].transpose(2, 0, 1) if layer.rgb else part[None]
+    for whole in (parts[number * len(parts) // count] for number in range(count)):
+        for place in sample_slices(whole.shape[:axes]):
+            part = np.asarray(whole[place])
+            part = np.moveaxis(part[..., :3], -1, 0) if layer.rgb else part[None]
             found.append(torch.from_numpy(np.ascontiguousarray(part.astype(working_dtype(part.dtype))))[None])
     return found
 
 
 def _each_plane(layer: Any, job: Job, run: Callable[[Any, dict[str, Any]], Any]) -> Any:
     """All planes through the filter, put together again; alpha is passed on."""
-    data, rgb = layer.data, bool(layer.rgb)
-    lazy = type(data).__module__.partition(".")[0] == "dask"
+    lazy = type(layer.data).__module__.partition(".")[0] == "dask"
     stack: Any = __import__("dask.array").array if lazy else np
-    planes = list(_planes(layer))
+    planes = list(_parts(layer, 2))
     results = []
     for plane in planes:
-        how: dict[str, Any] = {"channel_axis": -1} if rgb else {}
+        how: dict[str, Any] = {"channel_axis": -1} if layer.rgb else {}
         if not lazy:
             how["advance"] = lambda share: job.advance(share / len(planes))
-        done = run(plane[..., :3] if rgb else plane, how)
-        results.append(stack.concatenate([done, plane[..., 3:]], axis=-1) if rgb else done)
+        done = run(plane[..., :3] if layer.rgb else plane, how)
+        results.append(_passing_alpha(layer, plane, done, stack))
         if lazy:
             job.advance(1 / len(planes))
-    return stack.stack(results).reshape(data.shape) if len(data.shape) > 2 + rgb else results[0]
+    return _joined(layer, results, 2, stack)
+
+
+def _each_volume(layer: Any, job: Job, run: Callable[[Any, dict[str, Any]], Any]) -> Any:
+    """All volumes through the filter, in memory, put together again; alpha is passed on."""
+    volumes = list(_parts(layer, 3))
+    results = []
+    for part in volumes:
+        whole = np.asarray(part)
+        how: dict[str, Any] = {"channel_axis": -1} if layer.rgb else {}
+        how["progress"] = lambda done, of: job.advance(1 / (of * len(volumes)))
+        job.advance(0.0)  # asks whether to go on, also where there is no step to take
+        results.append(_passing_alpha(layer, whole, run(whole[..., :3] if layer.rgb else whole, how)))
+    return _joined(layer, results, 3, np)
+
+
+def _passing_alpha(layer: Any, before: Any, done: Any, stack: Any = np) -> Any:
+    return stack.concatenate([done, before[..., 3:]], axis=-1) if layer.rgb else done
+
+
+def _joined(layer: Any, parts: list[Any], axes: int, stack: Any) -> Any:
+    leading = layer.data.ndim - axes - bool(layer.rgb)
+    return stack.stack(parts).reshape(layer.data.shape) if leading else parts[0]
 
 
 def _like(layer: Any, data: Any, what: str) -> LayerData:

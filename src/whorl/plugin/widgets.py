@@ -1,4 +1,4 @@
-"""The widgets: choose a layer and numbers, compute in a thread, watch, cancel.
+"""The widgets: choose a layer and numbers, see the current slice at once, compute in a thread, watch, cancel.
 
 napari and its parts are imported here only, when napari asks for a widget.
 """
@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from magicgui.widgets import ComboBox, Container, FloatSpinBox, ProgressBar, PushButton, create_widget
+from magicgui.widgets import CheckBox, ComboBox, Container, FloatSpinBox, ProgressBar, PushButton, create_widget
 from napari.layers import Image
 from napari.qt.threading import create_worker
 from napari.utils.notifications import show_info
@@ -15,7 +15,15 @@ from qtpy.QtCore import QTimer
 
 from whorl.models import names, row
 from whorl.networks import available
-from whorl.plugin.layers import Cancelled, Job, LayerData, contrast_range, denoise_layer, filter_layer
+from whorl.plugin.layers import (
+    Cancelled,
+    Job,
+    LayerData,
+    contrast_range,
+    denoise_layer,
+    filter_layer,
+    preview_plane,
+)
 
 if TYPE_CHECKING:
     import napari.viewer
@@ -24,6 +32,9 @@ __all__ = ["DenoiseWidget", "FilterWidget"]
 
 MILLISECONDS = 100
 """Between two looks at how far the computation is."""
+
+PAUSE = 250
+"""Milliseconds without a change after which a preview is computed."""
 
 
 class _LayerWidget(Container):  # type: ignore[misc]
@@ -54,7 +65,7 @@ class _LayerWidget(Container):  # type: ignore[misc]
             show_info("whorl: there is no image layer. Open a picture first.")
             return
         self.job = Job()
-        self.worker = create_worker(self.work(layer, self.job), _start_thread=False)
+        self.worker = create_worker(self.work(layer, self.job), _start_thread=False, _ignore_errors=True)
         self.worker.returned.connect(self._add)
         self.worker.errored.connect(self._failed)
         self.worker.finished.connect(self._ended)
@@ -82,22 +93,38 @@ class _LayerWidget(Container):  # type: ignore[misc]
 
 
 class FilterWidget(_LayerWidget):
-    """Smooth a layer with a diffusion model."""
+    """Smooth a layer with a diffusion model, plane by plane or as a volume."""
 
     def __init__(self, napari_viewer: "napari.viewer.Viewer") -> None:
         self.model = ComboBox(label="Model", choices=names(), value="weickert-brox")
+        self.volume = CheckBox(label="Volume (last three axes)", value=False, enabled=False)
         self.contrast = FloatSpinBox(label="Contrast (0: from the noise)", value=0.0, min=0.0, max=255.0)
         self.time = FloatSpinBox(label="Time", value=5.0, min=0.0, max=10_000.0)
         self.sigma = FloatSpinBox(label="Sigma", value=1.0, min=0.0, max=100.0, step=0.1, enabled=False)
-        super().__init__(napari_viewer, [self.model, self.contrast, self.time, self.sigma])
+        self.preview = CheckBox(label="Preview the current slice", value=False)
+        numbers = [self.model, self.volume, self.contrast, self.time, self.sigma]
+        super().__init__(napari_viewer, [*numbers, self.preview])
         self.model.changed.connect(lambda _: self._fit_model())
         self.layer.changed.connect(lambda _: self._fit_layer())
+        self._preview_job, self._shown, self._looking = Job(), None, None
+        self.soon = QTimer()
+        self.soon.setSingleShot(True)
+        self.soon.setInterval(PAUSE)
+        self.soon.timeout.connect(self._begin_preview)
+        for number in (*numbers, self.layer):
+            number.changed.connect(lambda _: self._preview_soon())
+        self.preview.changed.connect(lambda wanted: self._preview_soon() if wanted else self._end_preview())
+        self.viewer.dims.events.point.connect(lambda _: self._preview_soon())
         self._fit_layer()
 
     def work(self, layer: Image, job: Job) -> Callable[[], LayerData]:
-        model, contrast, time = self.model.value, self.contrast.value, self.time.value
+        model, contrast, time, sigma = self._numbers()
+        volume = self.volume.value
+        return lambda: filter_layer(layer, model, contrast, time, sigma, job, volume=volume)
+
+    def _numbers(self) -> tuple[str, float, float, float | None]:
         sigma = self.sigma.value if self.sigma.enabled else None
-        return lambda: filter_layer(layer, model, contrast, time, sigma, job)
+        return self.model.value, self.contrast.value, self.time.value, sigma
 
     def _fit_model(self) -> None:
         self.sigma.enabled = "sigma" in row(self.model.value).options
@@ -106,6 +133,57 @@ class FilterWidget(_LayerWidget):
         layer = self.layer.value
         if layer is not None:
             self.contrast.max = contrast_range(layer.dtype, tuple(layer.contrast_limits_range))
+            self.volume.enabled = layer.data.ndim - bool(layer.rgb) >= 3
+            self.volume.value = self.volume.value and self.volume.enabled
+
+    def _preview_soon(self) -> None:
+        """A change: forget the preview that is being computed, and start another once there is no further change."""
+        self._preview_job.cancelled = True
+        if self.preview.value:
+            self.soon.start()
+
+    def _begin_preview(self) -> None:
+        layer = self.layer.value
+        if layer is None or not self.preview.value or layer is self._shown:
+            return
+        model, contrast, time, sigma = self._numbers()
+        volume, job = self.volume.value, Job()
+        place = self._place(layer)
+        self._preview_job = job
+        self._looking = create_worker(
+            lambda: (layer, preview_plane(layer, place, model, contrast, time, sigma, job, volume=volume)),
+            _start_thread=False,
+            _ignore_errors=True,
+        )
+        self._looking.returned.connect(lambda found: self._show(*found, job))
+        self._looking.errored.connect(self._preview_failed)
+        self._looking.start()
+
+    def _place(self, layer: Image) -> tuple[int, ...]:
+        """The index of the slice on show along the leading axes of the layer."""
+        leading = layer.data.ndim - bool(layer.rgb) - 2
+        point = layer.world_to_data(self.viewer.dims.point)[-(leading + 2) :]
+        sizes = layer.data.shape[:leading]
+        return tuple(min(max(round(float(p)), 0), size - 1) for p, size in zip(point, sizes, strict=False))
+
+    def _show(self, layer: Image, plane: Any, job: Job) -> None:
+        """Put the plane over the layer; a preview that came too late is dropped."""
+        if job.cancelled or not self.preview.value:
+            return
+        self._end_preview()
+        self._shown = self.viewer.add_image(
+            plane, name=f"preview of {layer.name}", rgb=bool(layer.rgb), scale=layer.scale[-2:],
+            translate=layer.translate[-2:], contrast_limits=layer.contrast_limits, colormap=layer.colormap.name,
+        )  # fmt: skip
+
+    def _end_preview(self) -> None:
+        if self._shown is not None and self._shown in self.viewer.layers:
+            self.viewer.layers.remove(self._shown)
+        self._shown = None
+
+    def _preview_failed(self, error: BaseException) -> None:
+        if not isinstance(error, Cancelled):
+            show_info(f"whorl: no preview: {error}")
 
 
 class DenoiseWidget(_LayerWidget):

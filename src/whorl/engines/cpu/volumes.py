@@ -75,8 +75,9 @@ def advance_volume(
         target = pair[index % 2]
         if target is None:
             target = pair[index % 2] = fresh(u)
-        arrays = source, source if steer is None else steer, before, target
-        _step(form, u.shape, [array.numpy().reshape(-1) for array in arrays], numbers, mix)
+        flat = _flat(source)
+        arrays = [flat, flat if steer is None else _flat(steer), _flat(before), _flat(target)]
+        _step(form, u.shape, arrays, numbers, mix)
         before, source = source, target
     return source
 
@@ -95,19 +96,23 @@ def _halo(form: SpaceForm) -> int:
 def _sliding(
     form: SpaceForm, u: Tensor, steps: Sequence[tuple[float, float]], steer: Tensor | None, thickness: int, planes: int
 ) -> Tensor:
-    given, voxels, gap = u.numpy().reshape(-1), u.numel(), planes * u.shape[3] * u.shape[4]
+    given, voxels, gap = _flat(u), u.numel(), planes * u.shape[3] * u.shape[4]
     kept = np.empty(voxels + gap, given.dtype)
     source = given
     for index, numbers in enumerate(steps):
         # The last step ends at the start of the memory, the one before it at its end, and so on.
         upwards = (len(steps) - 1 - index) % 2 == 1
         target = kept[gap:] if upwards else kept[:voxels]
-        arrays = [source, source if steer is None else steer.numpy().reshape(-1), source, target]
+        arrays = [source, source if steer is None else _flat(steer), source, target]
         _step(form, u.shape, arrays, numbers, 1.0, thickness if index else 0, upwards)
         source = target
     del arrays, source, target
     kept.resize(voxels, refcheck=False)  # gives the gap back; nothing else refers to this memory
     return torch.from_numpy(kept).view(u.shape)
+
+
+def _flat(u: Tensor) -> Array:
+    return u.numpy().reshape(-1)
 
 
 def _even(length: int, longest: int, times: int) -> list[tuple[int, int]]:
@@ -124,6 +129,7 @@ def _step(
 ) -> None:  # fmt: skip
     """One step from the first array, steered by the second, extrapolated from the third, into the fourth.
 
+    A volume steers itself where the first two are the same array.
     With a ``thickness``, field after field and slab after slab, from the last to the first if ``upwards``.
     """
     n, C, D, H, W = shape
