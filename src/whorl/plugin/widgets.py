@@ -106,7 +106,9 @@ class FilterWidget(_LayerWidget):
         super().__init__(napari_viewer, [*numbers, self.preview])
         self.model.changed.connect(lambda _: self._fit_model())
         self.layer.changed.connect(lambda _: self._fit_layer())
-        self._preview_job, self._shown, self._looking = Job(), None, None
+        self._preview_job = Job()
+        self._shown: Any = None
+        self._looking: Any = None
         self.soon = QTimer()
         self.soon.setSingleShot(True)
         self.soon.setInterval(PAUSE)
