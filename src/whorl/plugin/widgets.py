@@ -157,7 +157,7 @@ class FilterWidget(_LayerWidget):
             _start_thread=False,
             _ignore_errors=True,
         )
-        self._looking.returned.connect(lambda found: self._show(*found, job))
+        self._looking.returned.connect(lambda found: self._show(found[0], found[1], job))
         self._looking.errored.connect(self._preview_failed)
         self._looking.start()
 
