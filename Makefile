@@ -19,19 +19,21 @@ $(VENV)/.dev: $(VENV)/.core
 reproduce: $(VENV)/.core
 	$(BIN)/whorl reproduce --images 50
 
-# Style, types and every test but the slow ones.
+# Style, types and every test but the slow ones, in two processes.
+PYTEST := $(BIN)/python -m pytest
+IN_TWO := -n 2 --dist loadgroup
 test: lint
-	$(BIN)/python -m pytest
+	$(PYTEST) $(IN_TWO)
 
-# The same tests in random order and two processes; `SEED=...` repeats an order.
+# The same tests in random order; `SEED=...` repeats one.
 SEED ?= 20220131
 test-random: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -p randomly --randomly-seed $(SEED)
+	$(PYTEST) $(IN_TWO) -p randomly --randomly-seed $(SEED)
 
 # What `make test` leaves out: long runs, such as training killed ten times and the full test of the shipped networks.
 test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -m slow
-	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest tests/properties
+	$(PYTEST) -m slow
+	HYPOTHESIS_PROFILE=long $(PYTEST) tests/properties
 
 # Deliberate faults in the core folders, and whether the tests notice them (an hour on two cores); for example
 # `make mutate WORDS="schemes energies"` or `make mutate WORDS="--sample 30"`.
@@ -44,7 +46,7 @@ kernel:
 
 # Take the documentation's pictures of the page anew (needs Chromium and node).
 screenshots: $(VENV)/.dev
-	WHORL_BROWSER_REQUIRED=1 WHORL_SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/page/test_looks.py -k screenshots
+	WHORL_BROWSER_REQUIRED=1 WHORL_SCREENSHOTS=docs/images $(PYTEST) tests/page/test_looks.py -k screenshots
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests

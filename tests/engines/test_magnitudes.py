@@ -52,14 +52,16 @@ def compiled(models: dict[str, Model], shape: tuple[int, ...]) -> list[str]:
 
 
 PLANE, SPACE = (1, 2, 20, 22), (1, 2, 8, 9, 10)
-CASES = [(name, catalogue.MODELS[name], PLANE) for name in compiled(catalogue.MODELS, PLANE)]
+CASES = [pytest.param(catalogue.MODELS[name], PLANE, id=name) for name in compiled(catalogue.MODELS, PLANE)]
+# Of those in space tests/engines/test_volumes.py has one for each law, which it has compiled anyway.
 CASES += [
-    (f"{name}, volume", catalogue.SPATIAL_MODELS[name], SPACE) for name in compiled(catalogue.SPATIAL_MODELS, SPACE)
+    pytest.param(catalogue.SPATIAL_MODELS[name], SPACE, id=f"{name}, volume", marks=pytest.mark.slow)
+    for name in compiled(catalogue.SPATIAL_MODELS, SPACE)
 ]
 
 
 @pytest.mark.parametrize("value", [torch.nan, torch.inf], ids=["nan", "infinity"])
-@pytest.mark.parametrize(("model", "shape"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(("model", "shape"), CASES)
 def test_one_rule_for_what_is_not_finite(model, shape, value, rng):
     """A step spreads it by its arithmetic, to the same pixels in every engine; a whole flow refuses it."""
     u = catalogue.noise(rng, *shape, dtype=torch.float32)

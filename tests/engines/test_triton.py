@@ -13,6 +13,7 @@ import torch
 from whorl.models import build
 
 pytest.importorskip("triton")
+pytestmark = pytest.mark.xdist_group("triton")  # all cases are computed once, by one process
 
 HERE = Path(__file__).parent
 # Errors are relative to the change a step makes. The image of size 50 is rounded to 2e-6 and changes by 0.3 to 3, what

@@ -155,6 +155,12 @@ MODELS = {
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script.* is deprecated:DeprecationWarning")
+@pytest.mark.parametrize(
+    "dtype",
+    # Every law is compared in double precision above; here it would only be compiled again for each diffusivity.
+    [torch.float32, pytest.param(torch.float64, marks=pytest.mark.slow)],
+    ids=["float32", "float64"],
+)
 @pytest.mark.parametrize("scheme", ["explicit", "fed", "fsi"])
 @pytest.mark.parametrize("name", MODELS)
 def test_models_agree_with_the_reference(name: str, scheme: str, dtype: torch.dtype) -> None:
@@ -165,6 +171,17 @@ def test_models_agree_with_the_reference(name: str, scheme: str, dtype: torch.dt
     found = model(u, time, scheme=scheme, engine="numba")
     # Volumes of size 4; steps of the fast schemes are large, and near-equal eigenvalues blow rounding up.
     assert (found.double() - expected).abs().max() <= 4000 * torch.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf], ids=["nan", "infinity"])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_step_spreads_what_is_not_finite_as_the_reference_does(name: str, value: float) -> None:
+    model = build(name, contrast=0.5, spacing=(1.6, 1.0, 1.2), **MODELS[name])
+    u = torch.randn(1, 2, 6, 9, 21, generator=torch.Generator().manual_seed(8))
+    u[0, 1, 3, 4, 10] = value
+    found, exact = (model.step(u, engine=engine).isfinite() for engine in ("numba", "reference"))
+    assert torch.equal(found, exact)
+    assert not exact.all()
 
 
 def test_volumes_take_the_compiled_engine_by_themselves(caplog: pytest.LogCaptureFixture) -> None:

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "whorl"
 TESTS = {
     "operators": ["tests/operators"],
     "diffusivities": ["tests/test_diffusivities.py"],
-    "activations": ["tests/activations", "tests/energies"],
+    "activations": ["tests/activations", "tests/energies", "tests/test_gated.py"],
     "energies": ["tests/energies"],
     "schemes": ["tests/schemes"],
     "models": ["tests/models", "tests/schemes", "tests/test_public_names.py", "tests/test_images.py"],

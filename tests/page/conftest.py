@@ -20,10 +20,14 @@ Drive = Callable[..., Any]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All that drives the browser carries the mark, so that `-m browser` and `-m "not browser"` choose."""
+    """All that drives the browser carries the mark, so that `-m browser` and `-m "not browser"` choose.
+
+    With several processes one of them takes all of these tests, so that there is one browser.
+    """
     for item in items:
         if "drive" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="session")
