@@ -42,7 +42,7 @@ def main() -> None:
         for name, trial in found["trials"].items():
             if name not in SHIPPED or not any(key.startswith("test_") for key in trial):
                 continue
-            before = cards[name].training["calls"] if name in cards else []
+            before = cards[name].training["calls"] if trial.get("started_from") else []
             call = {
                 "call": found["call"],
                 "steps": trial["steps"],

@@ -74,7 +74,7 @@ def test_networks_for_grey_and_colour_are_there():
 @pytest.mark.skipif(not (DATA / "CTrain400").is_dir(), reason="needs CTrain400")
 def test_a_share_of_the_committed_figures_is_found_again():
     """The turn errors of the smallest network on four pictures held back; training measured them with TF32 rounding."""
-    results = json.loads((Path(__file__).parents[2] / "experiments/photo/results/longer.json").read_text())
+    results = json.loads((Path(__file__).parents[2] / "experiments/photo/results/last.json").read_text())
     figures = load_photo_card("photo-8k").figures
     assert figures["test_25"] == results["trials"]["photo-8k"]["test_25"]
     _, held = set_aside(photographs(DATA / "CTrain400"))
