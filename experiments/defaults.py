@@ -34,16 +34,20 @@ SHARES = (0.8, 0.85, 0.9, 0.95)
 SLOW = ("you-kaveh", "lysaker", "weickert-integration")
 """Models without a compiled form: tried on fewer pictures."""
 
+DEFAULT = "weickert-brox"
+"""The model that is taken where none is named."""
+
 RESULTS = Path(__file__).parent / "results" / "defaults.json"
 
 
-def pictures(folder: Path, count: int, crop: int = 0) -> list[Tensor]:
-    """Colour pictures ``(1, 3, y, x)``, spread evenly over the folder."""
+def pictures(folder: Path, count: int, crop: int = 0) -> dict[int, Tensor]:
+    """Colour pictures ``(1, 3, y, x)``, spread evenly over the folder, by their number in it."""
     files = sorted(path for path in folder.iterdir() if path.suffix in (".png", ".jpg"))
-    found = []
-    for path in files[:: max(1, len(files) // count)][:count]:
+    found = {}
+    for number in range(0, len(files), max(1, len(files) // count))[:count]:
+        path = files[number]
         u = torch.from_numpy(np.array(Image.open(path).convert("RGB"))).permute(2, 0, 1).float()[None]
-        found.append(u[..., 32 : 32 + crop, 64 : 64 + crop] if crop else u)
+        found[number] = u[..., 32 : 32 + crop, 64 : 64 + crop] if crop else u
     return found
 
 
@@ -67,7 +71,7 @@ def choose(data: Path, name: str) -> dict[str, Any]:
     for level in LEVELS:
         for factor in FACTORS:
             model = models.build(name, contrast=factor * level)
-            found = np.array([_trace(model, noisy(u, level, i), u, level) for i, u in enumerate(clean)]).mean(0)
+            found = np.array([_trace(model, noisy(u, level, i), u, level) for i, u in clean.items()]).mean(0)
             for share, value in zip(SHARES, found, strict=True):
                 scores.setdefault((factor, share), []).append(float(value))
     best = np.max(list(scores.values()), axis=0)
@@ -84,10 +88,11 @@ def choose(data: Path, name: str) -> dict[str, Any]:
 def _trace(model: models.Model, start: Tensor, clean: Tensor, level: float) -> list[float]:
     """PSNR when the flow has removed each share of the noise; at most 60 steps."""
     u, found, tau = start, [], model.automatic_step() / 2
+    present = automatic.noise_present([start], level)
     for _ in range(60):
         u = model.step(u, tau)
         removed = float((u - start).square().mean().sqrt())
-        while len(found) < len(SHARES) and removed >= SHARES[len(found)] * level:
+        while len(found) < len(SHARES) and removed >= SHARES[len(found)] * present:
             found.append(psnr(u, clean))
         if len(found) == len(SHARES):
             return found
@@ -96,19 +101,16 @@ def _trace(model: models.Model, start: Tensor, clean: Tensor, level: float) -> l
 
 @torch.no_grad()
 def report(data: Path, method: str, level: int, count: int) -> dict[str, Any]:
-    """PSNR of one method on pictures of CBSD68 with one level of noise: mean and least, and the noise it measured."""
+    """PSNR of one method on pictures of CBSD68 with one level of noise, or the noise that was measured, one by one."""
     clean = pictures(data / "CBSD68", count)
-    inputs = [noisy(u, level, i) if level else u for i, u in enumerate(clean)]
+    inputs = {number: noisy(u, level, number) if level else u for number, u in clean.items()}
     if method == ESTIMATE:
-        values = [automatic.noise_level([u]) for u in inputs]
-        kind = "noise"
+        values = [automatic.noise_level([u]) for u in inputs.values()]
     else:
         filtered = _tuned(method, data, level) if method in PEERS else _default(method)
-        values = [psnr(filtered(u), c) for u, c in zip(inputs, clean, strict=True)]
-        kind = "psnr"
-    found = {kind: float(np.mean(values)), "least": float(np.min(values)), "largest": float(np.max(values))}
-    print(f"noise {level:2}: {method:28} {found[kind]:6.2f} on {count} pictures", flush=True)
-    return {"pictures": count, **{key: round(value, 3) for key, value in found.items()}}
+        values = [psnr(filtered(u), clean[number]) for number, u in inputs.items()]
+    print(f"noise {level:2}: {method:28} {np.mean(values):6.2f} on {count} pictures", flush=True)
+    return {str(number): round(value, 2) for number, value in zip(inputs, values, strict=True)}
 
 
 def _filtered(name: str, u: Tensor) -> Tensor:
@@ -145,28 +147,38 @@ def _tuned(peer: str, data: Path, level: float) -> Callable[[Tensor], Tensor]:
     function, (low, high) = PEERS[peer]
     train = pictures(data / "CTrain400", 12, 192)
     strengths = [float(s) * level for s in np.geomspace(low, high, 8)]
-    inputs = [noisy(u, level, 1000 + i) for i, u in enumerate(train)]
-    scores = [np.mean([psnr(function(v, s), u) for v, u in zip(inputs, train, strict=True)]) for s in strengths]
+    inputs = {i: noisy(u, level, 1000 + i) for i, u in train.items()}
+    scores = [np.mean([psnr(function(v, s), train[i]) for i, v in inputs.items()]) for s in strengths]
     best = strengths[int(np.argmax(scores))]
     return lambda u: function(u, best)
 
 
 def cells(names: list[str], count: int) -> Iterator[tuple[str, int, int]]:
-    """Method, level and number of pictures of every figure of the report; level 0 stands for the clean picture."""
-    fast = [name for name in names if name not in SLOW]
-    for name in (ESTIMATE, *fast, *PEERS, *(name for name in names if name in SLOW)):
+    """Method, level and number of pictures of every figure of the report; level 0 stands for the clean picture.
+
+    The default model is tried on all pictures, the rest on every fourth.
+    """
+    some = min(count, 17)
+    fast = [name for name in names if name not in (*SLOW, DEFAULT)]
+    counts = {DEFAULT: count, ESTIMATE: count} | dict.fromkeys((*PEERS, *fast), some)
+    counts |= {name: min(count, 4) for name in names if name in SLOW}
+    for name, number in counts.items():
         for level in (15, 25, 50) if name in PEERS else (0, 15, 25, 50):
-            yield name, level, min(count, 8) if name in SLOW else count
+            yield name, level, number
 
 
 def table(found: dict[str, Any]) -> str:
-    """The report as a table of reStructuredText."""
+    """The report as a table of reStructuredText, on the pictures that methods have in common."""
     lines = [".. list-table::", "   :header-rows: 1", ""]
     rows = [["", "clean", "noise 15", "noise 25", "noise 50", "pictures"]]
-    for name, levels in found.items():
-        if name != ESTIMATE:
-            values = [f"{levels[level]['psnr']:.2f}" if level in levels else "" for level in ("0", "15", "25", "50")]
-            rows.append([name if name in PEERS else f"``{name}``", *values, str(levels["25"]["pictures"])])
+    common = set(found["NLM fast, scikit-image"]["25"])
+    for name in sorted(found, key=lambda each: (len(found[each]["25"]) < len(common), each in PEERS)):
+        for chosen in {frozenset(found[name]["25"]), frozenset(common & set(found[name]["25"]))}:
+            values = [
+                f"{np.mean([found[name][level][number] for number in chosen]):.2f}" if level in found[name] else ""
+                for level in ("0", "15", "25", "50")
+            ]
+            rows.append([name if name in (*PEERS, ESTIMATE) else f"``{name}``", *values, str(len(chosen))])
     for row in rows:
         lines += [f"   {'* -' if place == 0 else '  -'} {entry}".rstrip() for place, entry in enumerate(row)]
     return "\n".join(lines)
@@ -195,8 +207,7 @@ def main() -> None:
                 _keep(kept)
         return
     for name, level, count in cells(names, given.count):
-        known = part.get(name, {}).get(str(level), {"pictures": 0})
-        if time.monotonic() < end and known["pictures"] < count:
+        if time.monotonic() < end and len(part.get(name, {}).get(str(level), {})) < count:
             part.setdefault(name, {})[str(level)] = report(given.data, name, level, count)
             _keep(kept)
 

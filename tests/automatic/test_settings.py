@@ -5,7 +5,7 @@ import torch
 
 import whorl
 from whorl import models
-from whorl.automatic import DEFAULT_TIME, RULES, automatic_settings, samples_of
+from whorl.automatic import DEFAULT_TIME, RULES, automatic_settings, noise_present, samples_of
 from whorl.automatic.settings import LONGEST
 
 DENOISING = [name for name, rule in RULES.items() if rule is not None]
@@ -79,3 +79,15 @@ def test_diffuse_takes_what_follows_from_the_noise():
         whorl.diffuse(image, contrast=9.0, noise=5.0)
     with pytest.raises(ValueError, match="NaN"):
         whorl.diffuse(image * float("nan"))
+
+
+def test_noise_that_was_cut_off_does_not_keep_the_flow_running():
+    """On a nearly white picture half of the noise is missing: the flow must not wait until as much has gone."""
+    noise = 20 * torch.randn(1, 3, 60, 80, generator=torch.Generator().manual_seed(0))
+    bright, middle = (level + noise for level in (245.0, 128.0))
+    bright[..., :2] = middle[..., :2] = 0.0  # black is 0 in both
+    bright = bright.clamp(0, 255)
+    there = (bright[..., 2:] - bright[..., 2:].mean()).square().mean().sqrt()
+    assert noise_present([bright[..., 2:].clamp_min(0)], 20.0) == pytest.approx(float(there), rel=0.05)
+    times = [automatic_settings("weickert-brox", [u], noise=20.0, engine="reference").time for u in (bright, middle)]
+    assert times[0] < 2 * times[1]

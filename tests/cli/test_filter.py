@@ -106,7 +106,7 @@ def truncated(folder: Path) -> bytes:
     ("contents", "says"),
     [
         (lambda folder: b"", "is empty"),
-        (lambda folder: b"shopping list", "is no picture"),
+        (lambda folder: b"shopping list", "are not a picture"),
         (lambda folder: bomb(), "declares 100000 x 100000 pixels"),
         (truncated, "truncated"),
     ],

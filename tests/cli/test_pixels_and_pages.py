@@ -175,3 +175,13 @@ def test_denoising_a_flat_picture_copies_it_and_says_so(tmp_path, whorl_command,
     assert answer.code == 0, answer.err
     assert "no noise was found: copied" in answer.out
     assert np.array_equal(files.read(tmp_path / f"out{(tmp_path / name).suffix}").samples, flat.samples)
+
+
+def test_the_contrast_may_be_called_auto(tmp_path, whorl_command):
+    files.write(tmp_path / "a.png", picture("rgb", 3))
+    assert whorl_command("filter", tmp_path / "a.png", tmp_path / "one.png").code == 0
+    assert whorl_command("filter", "--contrast", "auto", tmp_path / "a.png", tmp_path / "other.png").code == 0
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "other.png").read_bytes()
+    answer = whorl_command("filter", "--contrast", "much", tmp_path / "a.png", tmp_path / "none.png")
+    assert answer.code == 2
+    assert "a number of grey values or auto" in " ".join(answer.err.replace("│", " ").split())

@@ -1,6 +1,6 @@
 """Settings measured on the picture itself: its noise, and from that the contrast and the diffusion time."""
 
-from whorl.automatic.noise import noise_level
+from whorl.automatic.noise import noise_level, noise_present
 from whorl.automatic.rules import RULES, Rule, rule
 from whorl.automatic.samples import sample_slices, samples_of
 from whorl.automatic.settings import DEFAULT_TIME, AutomaticSettings, automatic_settings
@@ -12,6 +12,7 @@ __all__ = [
     "Rule",
     "automatic_settings",
     "noise_level",
+    "noise_present",
     "rule",
     "sample_slices",
     "samples_of",

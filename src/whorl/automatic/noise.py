@@ -20,7 +20,7 @@ from torch import Tensor
 from whorl.errors import ShapeError
 from whorl.foundations import validation
 
-__all__ = ["noise_level"]
+__all__ = ["noise_level", "noise_present"]
 
 BLOCK = 16
 """Side of the blocks in pixels."""
@@ -38,6 +38,9 @@ FREE = 0.01
 """A block with at most this share of samples at black or white counts as not cut off."""
 
 ROUNDS = 40
+
+PATCH = 4
+"""Side of the patches in which the mean of the picture is taken where its noise was cut off."""
 
 
 def noise_level(samples: Sequence[Tensor]) -> float:
@@ -75,6 +78,26 @@ def _thick(u: Tensor) -> Tensor:
     return u.movedim(thin, tuple(range(len(thin)))).flatten(0, len(thin)) if thin else u
 
 
+def noise_present(samples: Sequence[Tensor], level: float) -> float:
+    """The root mean square of the noise that is still there, of noise that had this standard deviation.
+
+    Where a picture is nearly black or white, much of its noise was cut off. As in :func:`noise_level` the smallest and
+    the largest value of all samples are taken for black and white.
+
+    >>> noisy = 7 * torch.randn(1, 1, 200, 300, generator=torch.Generator().manual_seed(0))
+    >>> round(noise_present([100 + noisy], 7.0), 1), round(noise_present([noisy.clamp_min(0)], 7.0), 1)
+    (7.0, 4.1)
+    """
+    parts = [part.detach().double() for part in samples]
+    black, white = (float(end(torch.stack([end(part) for part in parts]))) for end in (torch.min, torch.max))
+    means = torch.cat([_block_means(part, PATCH) for part in parts])
+    sigma, mu = torch.full_like(means, level), means.clone()
+    for _ in range(ROUNDS):
+        cut_mean, variance = _cut_moments(mu, sigma, black, white)
+        mu = mu + means - cut_mean
+    return math.sqrt(float(variance.mean()))
+
+
 def _blocks(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor]:
     """Of every block: root mean square of the second difference, mean, and the share of samples cut off."""
     difference = u
@@ -89,10 +112,10 @@ def _blocks(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tens
     return squares.sqrt(), means, shares
 
 
-def _block_means(values: Tensor) -> Tensor:
+def _block_means(values: Tensor, block: int = BLOCK) -> Tensor:
     """The means of disjoint blocks; what is left over at the end of an axis is dropped."""
     for axis in range(2, values.dim()):
-        side = min(BLOCK, values.shape[axis])
+        side = min(block, values.shape[axis])
         count = values.shape[axis] // side
         values = values.narrow(axis, 0, count * side).unflatten(axis, (count, side)).mean(axis + 1)
     return values.flatten()

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whorl.automatic.noise import noise_level
+from whorl.automatic.noise import noise_level, noise_present
 from whorl.automatic.rules import rule
 from whorl.foundations import validation
 from whorl.models import Model, build
@@ -43,7 +43,8 @@ def automatic_settings(
 
     The contrast is a multiple of the noise that depends on the model (:data:`whorl.automatic.RULES`): what is weaker
     counts as noise, what is stronger as an edge. The time is that at which the model has removed most of the noise from
-    the samples, in root mean square, so that a clean picture is hardly changed.
+    the samples, in root mean square, so that a clean picture is hardly changed. Noise that was cut off at black and
+    white is not there to be removed, and does not count.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def automatic_settings(
     contrast = chosen.contrast * measured
     if time is None:
         model = build(name, contrast=contrast, **options)
-        time = _stopping_time(model, samples, chosen.removed * measured, engine)
+        time = _stopping_time(model, samples, chosen.removed * noise_present(samples, measured), engine)
     return AutomaticSettings(measured, contrast, time)
 
 

@@ -65,7 +65,7 @@ class Batch:
             for record in records[: len(found.closed)]:
                 self._tell(record, dry_run)
             if skipped and not self.quiet:
-                typer.echo(f"Skipped, as no pictures by their names: {_listed(skipped)}.")
+                typer.echo(f"Skipped, as their names are not those of pictures: {_listed(skipped)}.")
         if any("error" in record for record in records):
             raise typer.Exit(1 if any("bug" in record for record in records) else 2)
 
@@ -212,6 +212,9 @@ def summary(pages: Sequence[dict[str, Any]]) -> str:
     if len(pages) > 1:
         words[0] += f", {len(pages)} pages"
     words.append(str(page.get("model") or page.get("network")))
+    copied = sum(bool(other.get("copied")) for other in pages)
+    if copied == len(pages):
+        return ", ".join([*words, "no noise was found: copied"])
     for name in ("contrast", "noise"):
         if name in page:
             words.append(f"{name} {_range(pages, name)}{' (measured)' if page[f'{name}_measured'] else ''}")
@@ -223,9 +226,8 @@ def summary(pages: Sequence[dict[str, Any]]) -> str:
         words.append("pixels {:.4g} high and {:.4g} wide".format(*page["spacing"]))
     if page["windows"] > 1:
         words.append(f"in {page['windows']} windows")
-    copied = sum(bool(other.get("copied")) for other in pages)
     if copied:
-        words.append("no noise was found: copied" if copied == len(pages) else f"{copied} without noise copied")
+        words.append(f"{copied} without noise copied")
     return ", ".join(words)
 
 

@@ -8,11 +8,11 @@ import typer
 from whorl.cli.options import (
     Alpha,
     AsJson,
-    Contrast,
     DeviceName,
     DryRun,
     Force,
     Gamma,
+    MeasuredContrast,
     Memory,
     ModelName,
     Noise,
@@ -42,7 +42,7 @@ EXAMPLES = (
 def command(
     paths: Paths,
     model: ModelName = "weickert-brox",
-    contrast: Contrast = None,
+    contrast: MeasuredContrast = None,
     noise: Noise = None,
     time: Time = None,
     alpha: Alpha = None,

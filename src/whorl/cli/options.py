@@ -14,6 +14,7 @@ __all__ = [
     "DryRun",
     "Force",
     "Gamma",
+    "MeasuredContrast",
     "Memory",
     "ModelName",
     "Noise",
@@ -71,9 +72,31 @@ ModelName = Annotated[
         autocompletion=lambda: list(USES),
     ),
 ]
+
+
+def _contrast(text: str) -> float | None:
+    """A number, or None for ``auto``."""
+    if text == "auto":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a number of grey values or auto, got {text!r}.") from None
+
+
 Contrast = Annotated[
     float | None,
-    typer.Option("--contrast", "-c", metavar="GREY", help="Contrast lambda in grey values: steeper edges are kept."),
+    typer.Option("--contrast", "-c", metavar="GREY", help="Contrast lambda in grey values: stronger edges are kept."),
+]
+MeasuredContrast = Annotated[
+    float | None,
+    typer.Option(
+        "--contrast",
+        "-c",
+        metavar="GREY|auto",
+        parser=_contrast,
+        help="Contrast lambda in grey values: stronger edges are kept. auto, the default: from the noise.",
+    ),
 ]
 Noise = Annotated[
     float | None,
