@@ -67,14 +67,14 @@ async function openPicture(side) {
   await ready();
 }
 
-// Milliseconds from the move of a slider until the picture that belongs to it is painted.
+// Milliseconds from the move of a slider until the picture that belongs to it, or its draft, is painted.
 const move = (up) => tab.evaluate(async (up) => {
   const range = document.querySelector("#contrast + input[type=range]"), facts = document.querySelector("#facts");
   range.value = String(Number(range.value) + (up ? 6 : -6));
   const start = performance.now();
   range.dispatchEvent(new Event("input", { bubbles: true }));
   await new Promise((resolve) => {
-    const done = () => { if (facts.dataset.of === facts.dataset.wanted) { watch.disconnect(); resolve(); } };
+    const done = () => { if ([facts.dataset.of, facts.dataset.draft].includes(facts.dataset.wanted)) { watch.disconnect(); resolve(); } };
     const watch = new MutationObserver(done);
     watch.observe(facts, { attributes: true });
     done();
@@ -90,11 +90,16 @@ async function sliders(side, moves) {
   for (const model of models) {
     await tab.selectOption("#model", model);
     await ready();
-    const times = [];
-    for (let k = 0; k < moves; ++k) times.push(await move(k % 2 === 0));
-    await ready();
+    const times = [], whole = [];
+    for (let k = 0; k < moves; ++k) {
+      times.push(await move(k % 2 === 0));
+      await ready();
+      whole.push(await tab.evaluate(() => document.querySelector("#facts").innerText.match(/Computed in\s+([\d.]+) (ms|s)/)));
+    }
+    const full = whole.slice(2).map(([, value, unit]) => (unit === "s" ? 1 : 0.001) * Number(value));
+    const draft = await tab.evaluate(() => { const f = document.querySelector("#facts"); return f.dataset.draft === f.dataset.of; });
     const steps = await tab.evaluate(() => Number(document.querySelector("#facts").innerText.match(/Steps\s+(\d+)/)[1]));
-    rows.push(row(model, times.slice(2), { steps })); // the first moves compile the kernel
+    rows.push(row(model, times.slice(2), { steps, draft, full_best_s: Math.min(...full) })); // the first moves compile the kernel
     process.stderr.write(`slider ${model} ${(1000 * rows.at(-1).best_s).toFixed(0)} ms\n`);
   }
   return rows;

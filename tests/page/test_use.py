@@ -168,3 +168,19 @@ def test_painted_pixels_are_filled_in_and_no_others(drive: Any, photo: np.ndarra
     assert f"{mask.sum()} pixels" in result["facts"]
     assert result["keyed"] != result["facts"]
     assert np.array_equal(undone, photo)
+
+
+def test_a_slow_model_shows_a_part_of_its_answer_while_a_slider_moves(drive: Any) -> None:
+    result = drive("moveSlowly", lenient=True)  # the test itself reads the canvas three times, which Chromium remarks on
+    before, draft, after = (np.reshape(result[key]["values"], (256, 256, 3)) for key in ("before", "draft", "after"))
+    assert "Preview" in result["said"]
+    changed = np.nonzero((draft != before).any(-1))
+    part = tuple(slice(axis.min(), axis.max() + 1) for axis in changed)
+    rest = np.ones((256, 256), bool)
+    rest[part] = False
+    assert 0 < rest.mean() < 1  # what lies outside still is the answer before
+    assert (after[rest] != before[rest]).any()
+    # In the part itself the draft is the answer, but for the neighbourhood of its border.
+    middle = tuple(slice((axis.start + axis.stop) // 2 - 4, (axis.start + axis.stop) // 2 + 4) for axis in part)
+    now, was = (float(np.abs(image[middle].astype(float) - after[middle]).mean()) for image in (draft, before))
+    assert now < was / 2

@@ -46,6 +46,18 @@ export async function dropAndFilter(page, { address, content, model }) {
   return { code: await text(page, "#python"), before: await pixels(page, "before"), after: await pixels(page, "after") };
 }
 
+// A slider of a model that takes long: first a part of the picture, then all of it.
+export async function moveSlowly(page, { address }) {
+  await page.goto(`${address}#scene=whorl&model=ced&time=400`);
+  await ready(page);
+  const before = await pixels(page, "after");
+  await page.locator("#contrast + input[type=range]").press("PageUp");
+  await page.waitForFunction(() => { const { dataset } = document.querySelector("#facts"); return dataset.draft === dataset.wanted; });
+  const draft = await pixels(page, "after"), said = await text(page, "#facts");
+  await ready(page);
+  return { before, draft, said, after: await pixels(page, "after"), code: await text(page, "#python"), input: await pixels(page, "before") };
+}
+
 // The smallest pictures there are, one after the other.
 export async function dropTiny(page, { address, contents }) {
   await page.goto(address);

@@ -40,7 +40,10 @@ FREE = 0.01
 ROUNDS = 40
 
 PATCH = 4
-"""Side of the patches in which the mean of the picture is taken where its noise was cut off."""
+"""Side of the patches of which the means are taken, to see how much noise is cut off there."""
+
+BINS = 256
+"""Grey values that are told apart in that."""
 
 
 def noise_level(samples: Sequence[Tensor]) -> float:
@@ -62,7 +65,7 @@ def noise_level(samples: Sequence[Tensor]) -> float:
     parts = [thick for part in samples if (thick := _thick(part.detach().double())).dim() > 2]
     if not parts:
         return 0.0
-    black, white = (float(end(torch.stack([end(part) for part in parts]))) for end in (torch.min, torch.max))
+    black, white = _ends(parts)
     blocks = [_blocks(part, black, white) for part in parts]
     size = [min(BLOCK, side - 2) for side in parts[0].shape[2:]]
     spread, mean, cut = (torch.cat(column) for column in zip(*blocks, strict=True))
@@ -89,13 +92,22 @@ def noise_present(samples: Sequence[Tensor], level: float) -> float:
     (7.0, 4.1)
     """
     parts = [part.detach().double() for part in samples]
-    black, white = (float(end(torch.stack([end(part) for part in parts]))) for end in (torch.min, torch.max))
+    black, white = _ends(parts)
+    if black == white:
+        return level
     means = torch.cat([_block_means(part, PATCH) for part in parts])
-    sigma, mu = torch.full_like(means, level), means.clone()
+    count = torch.histc(means, BINS, black, white)
+    centre = black + (torch.arange(BINS, dtype=torch.float64, device=means.device) + 0.5) * (white - black) / BINS
+    sigma, mu = torch.full_like(centre, level), centre.clone()
     for _ in range(ROUNDS):
         cut_mean, variance = _cut_moments(mu, sigma, black, white)
-        mu = mu + means - cut_mean
-    return math.sqrt(float(variance.mean()))
+        mu = mu + centre - cut_mean
+    return math.sqrt(float((count * variance).sum() / count.sum()))
+
+
+def _ends(parts: Sequence[Tensor]) -> tuple[float, float]:
+    """The smallest and the largest value."""
+    return min(float(part.min()) for part in parts), max(float(part.max()) for part in parts)
 
 
 def _blocks(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor]:

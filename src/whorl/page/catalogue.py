@@ -57,6 +57,8 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
             "leastCut": noise.LEAST_CUT,
             "free": noise.FREE,
             "rounds": noise.ROUNDS,
+            "patch": noise.PATCH,
+            "bins": noise.BINS,
         },
         "models": {name: _model(name, tuple(alphas)) for name in names()},
         "filling": {way: FILLING[way] for way in ("eed", "homogeneous")},

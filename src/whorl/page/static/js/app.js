@@ -5,6 +5,7 @@ import { filterInBands } from "./bands.js";
 import { makeBrush } from "./brush.js";
 import { PARAMETERS } from "./controls.js";
 import { makeDial } from "./dial.js";
+import { cut, draftPart, paste } from "./draft.js";
 import { middleSquare, readPicture } from "./files.js";
 import { METHODS, fill } from "./fill.js";
 import { masterSize } from "./master.js";
@@ -12,7 +13,7 @@ import { DIFFUSIVITIES, MODELS, knownAlpha, makePair, makePlan } from "./models.
 import { makePanel } from "./panel.js";
 import { Pool, latest } from "./pool.js";
 import { Proof } from "./proof.js";
-import { facts, fillFacts, fillLine, pythonLine, showFacts } from "./report.js";
+import { draftFacts, facts, fillFacts, fillLine, pythonLine, showFacts } from "./report.js";
 import { SCENES, VIEW } from "./scenes.js";
 import { makeStage } from "./stage.js";
 import { showOwn, showScenes } from "./thumbs.js";
@@ -71,9 +72,28 @@ const brush = makeBrush(stage, () => panel.brushSize, () => update());
 const proof = new Proof(pool, setup, (angle) => dial.set(angle, "chart"), complain);
 const dial = makeDial((angle) => { if (shownPicture) proof.setAngle(angle); else proof.angle = angle; save(); });
 
-const compute = latest(async () => {
+const REST = 200; // milliseconds without a move after which a draft gives way to the picture itself
+const pace = new Map(); // by model: milliseconds for a step on the picture shown
+let resting = null;
+
+// While a slider moves, a model that takes long is shown in a part of the picture first.
+async function drafted(of) {
+  const { noisy, height, width } = shownPicture, plan = makePlan(state.model, values()), before = stage.result;
+  const part = draftPart((pace.get(state.model) ?? 0) * plan.steps, height, width, stage.zoom.middle);
+  if (part === null || before?.input !== noisy) return false;
+  const { planes } = await filterInBands(pool, { ...part, planes: cut(noisy, width, part), plan });
+  stage.show({ input: noisy, output: paste(before.output, width, part, planes), height, width });
+  showFacts(get("facts"), draftFacts({ plan, part, channels: noisy.length, height, width }));
+  get("facts").dataset.draft = of;
+  resting = setTimeout(() => compute(false).catch(complain), REST);
+  return true;
+}
+
+const compute = latest(async (moving) => {
   const { noisy, clean, height, width } = shownPicture, of = asked();
+  clearTimeout(resting);
   get("busy").hidden = false;
+  if (moving && state.mode === "filter" && await drafted(of)) return;
   if (state.mode === "fill") {
     const { planes, milliseconds, filled } = await fill(pool, { planes: noisy, mask: brush.mask(), height, width }, state.method, filling[state.method]);
     stage.show({ input: noisy, output: planes, height, width });
@@ -81,6 +101,7 @@ const compute = latest(async () => {
   } else {
     const plan = makePlan(state.model, values()), reduced = state.own?.reduced ?? false, noise = state.noise;
     const { planes, milliseconds } = await filterInBands(pool, { planes: noisy, height, width, plan });
+    if (plan.steps) pace.set(state.model, milliseconds / plan.steps);
     stage.show({ input: noisy, output: planes, height, width });
     showFacts(get("facts"), facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise }));
   }
@@ -116,6 +137,7 @@ async function refreshView() {
   }
   ++pictures;
   automatic.clear();
+  pace.clear();
   brush.fit(shownPicture.height, shownPicture.width, state.mode === "fill" && !state.own);
   await suit();
   update();
@@ -132,7 +154,7 @@ async function suit() {
   panel.show(state, state.mode === "fill" ? filling[state.method] : parameters(), offered());
 }
 
-function update() {
+function update(moving = false) {
   if (!shownPicture) return; // the first picture is still on its way and will bring everything up to date
   ++strokes;
   proof.pause();
@@ -140,7 +162,7 @@ function update() {
   get("python").textContent = state.mode === "fill" ? fillLine(state.method, filling[state.method], channels)
     : pythonLine(state.model, parameters(), values().diffusivity, channels);
   get("facts").dataset.wanted = asked();
-  compute().catch(complain);
+  compute(moving).catch(complain);
   save();
 }
 
@@ -197,7 +219,7 @@ const panel = makePanel({
     if (state.mode === "fill") filling[state.method][key] = value;
     else if (key === "diffusivity") state.diffusivity = value;
     else choose(key, value);
-    update();
+    update(true);
   },
   reset() {
     delete given[state.model];
@@ -235,6 +257,8 @@ function listen() {
     setTimeout(() => { get("copy").textContent = "Copy code"; }, 1500);
   });
   get("save").addEventListener("click", async () => {
+    const { dataset } = get("facts");
+    while (dataset.of !== dataset.wanted) await new Promise((resolve) => setTimeout(resolve, 50)); // no draft is saved
     const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(await stage.save()), download: "whorl.png" });
     link.click();
     URL.revokeObjectURL(link.href);

@@ -3,7 +3,7 @@
 import catalogue from "./catalogue.js";
 import { diffuse } from "./filter.js";
 import { MODELS, makePlan } from "./models.js";
-import { noiseLevel } from "./noise.js";
+import { noiseLevel, noisePresent } from "./noise.js";
 
 const { longest } = catalogue.automatic;
 
@@ -13,7 +13,8 @@ export function automaticSettings(kernel, planes, height, width, name, options, 
   const noise = known ?? noiseLevel(planes, height, width);
   if (noise === 0) return { noise, contrast: 1, time: 0 };
   const { contrast: multiple, removed } = MODELS[name].rule, contrast = multiple * noise;
-  return { noise, contrast, time: stoppingTime(kernel, planes, height, width, name, { ...options, contrast }, removed * noise) };
+  const wanted = removed * noisePresent(planes, height, width, noise);
+  return { noise, contrast, time: stoppingTime(kernel, planes, height, width, name, { ...options, contrast }, wanted) };
 }
 
 // When the root mean square of what was removed reaches the wanted value; between two steps a straight line is close.

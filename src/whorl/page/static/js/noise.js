@@ -2,19 +2,52 @@
 
 import catalogue from "./catalogue.js";
 
-const { block, quantile, normalQuantile, leastCut, free, rounds } = catalogue.noise;
+const { block, quantile, normalQuantile, leastCut, free, rounds, patch, bins } = catalogue.noise;
 
 // The standard deviation of white noise; 0 where the picture is too small to tell.
 export function noiseLevel(planes, height, width) {
   if (Math.min(height, width) < 3) return 0;
-  let black = Infinity, white = -Infinity;
-  for (const plane of planes) for (const v of plane) { if (v < black) black = v; if (v > white) white = v; }
+  const [black, white] = ends(planes);
   const all = planes.flatMap((plane) => blocks(plane, height, width, black, white));
   const allowed = Math.max(free, atQuantile(all.map(({ cut }) => cut), leastCut));
   const spreads = all.filter(({ cut }) => cut <= allowed)
     .map(({ spread, mean, cut }) => (cut > free / 2 ? uncut(mean, spread, black, white) : spread));
   const level = atQuantile(spreads, quantile) / quantileOfNoise([height, width].map((side) => Math.min(block, side - 2)));
   return level > 1e-9 ? level : 0; // what is left of a flat picture is rounding
+}
+
+// The root mean square of the noise that is still there, of noise that had this level before it was cut off.
+export function noisePresent(planes, height, width, level) {
+  const [black, white] = ends(planes), high = Math.min(patch, height), wide = Math.min(patch, width);
+  if (black === white) return level;
+  const counts = new Float64Array(bins);
+  for (const plane of planes)
+    for (let top = 0; top + high <= height; top += high)
+      for (let left = 0; left + wide <= width; left += wide) {
+        let sum = 0;
+        for (let y = top; y < top + high; ++y) for (let x = left; x < left + wide; ++x) sum += plane[y * width + x];
+        ++counts[Math.min(bins - 1, Math.floor((bins * (sum / (high * wide) - black)) / (white - black)))];
+      }
+  let total = 0, variances = 0;
+  counts.forEach((count, k) => {
+    if (!count) return;
+    const centre = black + ((k + 0.5) * (white - black)) / bins;
+    let mu = centre, cut;
+    for (let round = 0; round < rounds; ++round) {
+      cut = cutMoments(mu, level, black, white);
+      mu += centre - cut.mean;
+    }
+    total += count;
+    variances += count * cut.variance;
+  });
+  return Math.sqrt(variances / total);
+}
+
+// The smallest and the largest value.
+function ends(planes) {
+  let black = Infinity, white = -Infinity;
+  for (const plane of planes) for (const v of plane) { if (v < black) black = v; if (v > white) white = v; }
+  return [black, white];
 }
 
 // Of every block: root mean square of the second difference along both axes, mean, and the share of samples cut off.

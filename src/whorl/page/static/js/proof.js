@@ -61,7 +61,7 @@ export class Proof {
   // Both models at the angle of the handle.
   async show() {
     const { noise, sides } = this.setup(), angle = this.angle, round = this.round;
-    const answers = await Promise.all(sides.map(({ plan }) => this.pool.ask("turn", { angle, noise, plan, images: true })));
+    const answers = await Promise.all(sides.map(({ plan }, k) => this.pool.ask("turn", { angle, noise, plan, images: true, floor: k === 0 })));
     if (round !== this.round) return;
     this.answers = answers;
     sides.forEach(({ name }, k) => { this.rows[k].querySelector("h3").textContent = name; });
@@ -108,16 +108,16 @@ export class Proof {
   async sweep(round) {
     const angles = Array.from({ length: 90 / STEP + 1 }, (_, k) => k * STEP).sort((a, b) => (a % 15 ? 1 : 0) - (b % 15 ? 1 : 0) || a - b);
     const { noise, sides } = this.setup();
-    const left = angles.flatMap((angle) => sides.map((side) => ({ angle, side })));
-    // Every worker takes the next one as soon as it is free.
-    await Promise.all(this.pool.workers.map(async (worker) => {
-      while (left.length && round === this.round) {
-        const { angle, side } = left.shift();
-        const answer = await this.pool.ask("turn", { angle, noise, plan: side.plan, images: false }, worker);
-        if (round !== this.round) return;
-        this.collect(side.kind, angle, answer);
-        this.drawCurves();
-      }
+    // Every worker has its own angles, the same in every sweep: it still knows the picture as it looks there.
+    await Promise.all(this.pool.workers.map(async (worker, number) => {
+      for (const angle of angles.filter((_, k) => k % this.pool.workers.length === number))
+        for (const [k, { kind, plan }] of sides.entries()) {
+          if (round !== this.round) return;
+          const answer = await this.pool.ask("turn", { angle, noise, plan, images: false, floor: k === 0 }, worker);
+          if (round !== this.round) return;
+          this.collect(kind, angle, answer);
+          this.drawCurves();
+        }
     }));
     if (round === this.round) document.getElementById("curves").dataset.complete = String(round);
   }

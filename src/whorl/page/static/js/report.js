@@ -19,6 +19,15 @@ export function facts({ plan, milliseconds, clean, noisy, planes, height, width,
   return list;
 }
 
+// While a slider moves and only a part of the picture is up to date.
+export function draftFacts({ plan, part, channels, height, width }) {
+  return [
+    ["Size", `${width} × ${height}`, channels === 3 ? "colour" : "grey"],
+    ["Steps", String(plan.steps), `of ${plan.tau.toPrecision(3)}`],
+    ["Preview", `middle ${part.width} × ${part.height}`, "the rest follows"],
+  ];
+}
+
 export function fillFacts({ milliseconds, filled, planes, height, width }) {
   const share = (100 * filled) / (height * width);
   return [

@@ -11,9 +11,10 @@ import { record, turnImage } from "./turning.js";
 const kernel = loadKernel(new URL("../kernel.wasm", import.meta.url));
 let master = null; // { size, view, fine, planes, noise }
 const straight = new Map(); // outputs of the picture as it stands, by what was asked
+const turns = new Map(); // recordings of the picture and of its noise, by angle
 
 const MARGIN = 24; // pixels left out at the border of the disc: the mirror there turns with the frame, not with the picture
-const KEPT = 6;
+const KEPT = 6, KEPT_TURNS = 24;
 
 const tasks = {
   // Take a new picture: a scene by name, or a square given as planes.
@@ -22,13 +23,14 @@ const tasks = {
     master = scene ? drawScene(k, scene) : fromSquare(k, planes, side);
     master.noise = drawNoise(k, master.size, master.planes.length, seed);
     straight.clear();
+    turns.clear();
     return { view: master.view };
   },
 
   // The picture as it stands, clean and with noise.
   async view({ noise }) {
-    const clean = record(master, master.view, 0);
-    return { clean, noisy: withNoise(clean, noise, 0), size: master.view };
+    const clean = recorded(0).clean.map((plane) => plane.slice());
+    return { clean, noisy: withNoise(noise, 0), size: master.view };
   },
 
   // Noise on a picture at its own resolution, one independent deviate per value.
@@ -61,31 +63,40 @@ const tasks = {
   },
 
   // Both ways round: filter the turned picture, turn the filtered one.
-  async turn({ angle, noise, plan, images }) {
+  async turn({ angle, noise, plan, images, floor }) {
     const k = await kernel, size = master.view, mask = discMask(size, Math.min(MARGIN, size / 8));
     const still = await unturned(noise, plan);
-    const clean = record(master, size, angle), input = withNoise(clean, noise, angle);
+    const { clean } = recorded(angle), input = withNoise(noise, angle);
     const output = diffuse(k, input, size, size, plan), turned = turnImage(still, size, angle);
     const measured = {
       angle,
       error: rootMeanSquare(output, turned, mask),
-      floor: rootMeanSquare(turnImage(turned, size, -angle), still, mask),
+      ...(floor ? { floor: rootMeanSquare(turnImage(turned, size, -angle), still, mask) } : {}),
       psnr: psnr(rootMeanSquare(output, clean, mask)),
     };
     return images ? { ...measured, size, input, output, turned } : measured;
   },
 };
 
-function withNoise(clean, noise, angle) {
-  if (noise === 0) return clean.map((plane) => plane.slice());
-  const grain = record({ ...master, planes: master.noise }, master.view, angle);
-  return clean.map((plane, c) => plane.map((value, i) => value + noise * grain[c][i]));
+// The picture and its noise under a turn. Neither depends on the model, so that another setting finds them again.
+function recorded(angle) {
+  if (!turns.has(angle)) {
+    if (turns.size >= KEPT_TURNS) turns.delete(turns.keys().next().value);
+    const grain = record({ ...master, planes: master.noise }, master.view, angle);
+    turns.set(angle, { clean: record(master, master.view, angle), grain });
+  }
+  return turns.get(angle);
+}
+
+function withNoise(noise, angle) {
+  const { clean, grain } = recorded(angle);
+  return noise === 0 ? clean.map((plane) => plane.slice()) : clean.map((plane, c) => plane.map((value, i) => value + noise * grain[c][i]));
 }
 
 async function unturned(noise, plan) {
   const key = JSON.stringify([noise, plan]);
   if (!straight.has(key)) {
-    const size = master.view, input = withNoise(record(master, size, 0), noise, 0);
+    const size = master.view, input = withNoise(noise, 0);
     if (straight.size >= KEPT) straight.delete(straight.keys().next().value);
     straight.set(key, diffuse(await kernel, input, size, size, plan));
   }

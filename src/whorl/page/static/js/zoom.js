@@ -64,6 +64,7 @@ export function makeZoom(frame, moved) {
   return {
     whole: () => set(1, 0, 0),
     get scale() { return scale; },
+    get middle() { return { x: (0.5 - x) / scale, y: (0.5 - y) / scale }; }, // of the view, in the picture
     get fingers() { return fingers.size; },
     // From a pointer to a point of the picture, both coordinates from 0 to 1.
     locate: (event) => { const [px, py] = place(event); return [(px - x) / scale, (py - y) / scale]; },
