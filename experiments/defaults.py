@@ -30,7 +30,7 @@ from whorl import automatic, models
 
 LEVELS = (5, 15, 25, 50)
 FACTORS = (0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.2, 1.5, 1.9, 2.4, 3.0, 4.0, 5.5)
-SHARES = (0.8, 0.85, 0.9, 0.95)
+SHARES = (0.8, 0.85, 0.9, 0.95, 1.0)
 SLOW = ("you-kaveh", "lysaker", "weickert-integration")
 """Models without a compiled form: tried on fewer pictures."""
 
