@@ -8,7 +8,6 @@ diffusion tensor, on a 3x3 stencil. The paper's central remark: a complex discre
 sophisticated nonlinearity.
 """
 
-
 import matplotlib.pyplot as plt
 
 import whorl
@@ -27,9 +26,9 @@ models = {
 models["eed"] = whorl.models.build("eed", contrast=4.0, sigma=1.5, diffusivity="charbonnier")
 
 # %%
-# What each of them changes. With two directions the change of a round hill is not round; with
-# more of them it becomes so, and the cost grows with the number of channels. The error is the spread at 36 lattice points of
-# equal radius, relative to the change there: nothing is interpolated.
+# What each of them changes. With two directions the change of a round hill is not round; with more of them it becomes
+# so, and the cost grows with the number of channels. The error is the spread at 36 lattice points of equal radius,
+# relative to the change there: nothing is interpolated.
 
 figure, axes = plt.subplots(2, 2, figsize=(7.6, 8.4))
 for axis, (name, model) in zip(axes.flat, models.items(), strict=True):

@@ -171,7 +171,7 @@ def test_painted_pixels_are_filled_in_and_no_others(drive: Any, photo: np.ndarra
 
 
 def test_a_slow_model_shows_a_part_of_its_answer_while_a_slider_moves(drive: Any) -> None:
-    result = drive("moveSlowly", lenient=True)  # the test itself reads the canvas three times, which Chromium remarks on
+    result = drive("moveSlowly", lenient=True)  # Chromium remarks that the test reads the canvas several times
     before, draft, after = (np.reshape(result[key]["values"], (256, 256, 3)) for key in ("before", "draft", "after"))
     assert "Preview" in result["said"]
     changed = np.nonzero((draft != before).any(-1))
