@@ -151,6 +151,20 @@ def test_networks_give_the_bits_of_the_whole(spec):
         large.map(image, network, time=1.0)
 
 
+@pytest.mark.parametrize("name", ["isotropic-0.41", "photo-8k"])
+def test_trained_networks_do_what_denoise_does(name):
+    image, network = picture((110, 120), "f4"), whorl.load(name)
+    for noise in (None, 9.0):
+        found = large.map(image, network, noise=noise, tile=96)
+        expected = whorl.denoise(image, noise, network=network)
+        # Convolutions of torch take their sums in another order for another size.
+        assert np.abs(found - expected).max() <= (0 if name == "isotropic-0.41" else 1e-3)
+    flat = np.full((40, 50), 3, np.uint8)
+    assert np.array_equal(large.map(flat, network), flat)
+    with pytest.raises(ValueError, match="Give the noise"):
+        large.map(image, whorl.load("photo-8k"), factor=2.0)
+
+
 def test_progress_sums_to_one():
     done = []
     large.map(picture((50, 50)), "eed", contrast=900.0, time=3.0, tile=16, advance=done.append)

@@ -23,7 +23,7 @@ RULES: dict[str, Rule | None] = {
     "you-kaveh": Rule(4.0, 0.95),
     "lysaker": Rule(1.2, 0.95),
     "gerig": Rule(1.9, 0.85),
-    "weickert-brox": Rule(1.2, 0.9),
+    "weickert-brox": Rule(1.2, 0.95),
     "multiscale-isotropic": Rule(1.9, 0.8),
     "multiscale-anisotropic": Rule(1.2, 0.85),
     "uncoupled": Rule(1.2, 0.85),
@@ -38,7 +38,7 @@ def rule(name: str) -> Rule:
     """The rule of a model, or an error that says what to give instead.
 
     >>> rule("weickert-brox")
-    Rule(contrast=1.2, removed=0.9)
+    Rule(contrast=1.2, removed=0.95)
     """
     found = RULES[row(name).name]
     if found is None:

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,13 +13,10 @@ from whorl.denoising import COLOUR, GREY
 from whorl.files import Page
 from whorl.files.layout import pixel_aspect
 from whorl.files.volume import VolumeFile
-from whorl.large import Stage, network_stages, stages
+from whorl.large import Stage, denoising_stages, stages
 from whorl.large.pictures import sample_blocks
 from whorl.large.volumes import sample_boxes
-from whorl.networks.cards import ModelCard, load_card
-from whorl.networks.denoiser import Denoiser, value_range
-from whorl.networks.photo import PhotoNetwork
-from whorl.networks.photo_cards import ENDING, load_photo_card, photo_networks
+from whorl.networks import TrainedNetwork, load
 
 __all__ = ["AUTO", "Denoising", "Diffusion", "Treatment", "as_spacing"]
 
@@ -157,10 +153,7 @@ class Denoising(Treatment):
         if noise is not None and not 0 < noise < float("inf"):
             raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
         self.name, self.noise, self.device, self.per_page = name, noise, device, per_page
-        self.card: ModelCard | None = None
-        if name != AUTO and not name.endswith(ENDING) and name not in photo_networks():
-            self.card = load_card(Path(name) if name.endswith(".json") else name)
-        elif name != AUTO:
+        if name != AUTO:
             self._network(name)  # whatever is wrong with the file is said at once
 
     def _measured(self, pages: Sequence[Page]) -> float:
@@ -175,17 +168,13 @@ class Denoising(Treatment):
         record = {"network": name, "noise": measured, "noise_measured": self.noise is None}
         if measured == 0:  # nothing to remove: the page is copied
             return (), record | {"copied": True}
-        if self.card is not None:
-            network = self.card.build().to(self.device)
-            return network_stages(network, network.factor(measured)), record
-        blocks = [torch.from_numpy(block).flatten() for block in sample_blocks([page])]
-        limits = value_range(torch.cat(blocks), page.layout.dtype == "uint8")
-        remover = Denoiser(self._network(name), measured, *limits)
-        return (Stage(remover, remover.reach),), record
+        samples = [torch.from_numpy(block) for block in sample_blocks([page])]
+        eight_bits = page.layout.dtype == "uint8"
+        return denoising_stages(self._network(name), measured, samples, eight_bits=eight_bits), record
 
     @cache  # noqa: B019, a treatment lives as long as its command
-    def _network(self, name: str) -> PhotoNetwork:
-        return load_photo_card(name).build().to(self.device)
+    def _network(self, name: str) -> TrainedNetwork:
+        return load(name).to(self.device)
 
 
 def _listed(sizes: Sequence[float]) -> str:

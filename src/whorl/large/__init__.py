@@ -6,7 +6,19 @@
 from whorl.large.arrays import map
 from whorl.large.plan import Plan, plan
 from whorl.large.run import run
-from whorl.large.stages import Stage, halo, network_stages, stages
+from whorl.large.stages import Stage, denoising_stages, halo, network_stages, stages
 from whorl.large.windows import Window, windows
 
-__all__ = ["Plan", "Stage", "Window", "halo", "map", "network_stages", "plan", "run", "stages", "windows"]
+__all__ = [
+    "Plan",
+    "Stage",
+    "Window",
+    "denoising_stages",
+    "halo",
+    "map",
+    "network_stages",
+    "plan",
+    "run",
+    "stages",
+    "windows",
+]

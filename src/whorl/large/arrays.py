@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from whorl import models
-from whorl.automatic import DEFAULT_TIME, automatic_settings, sample_slices
+from whorl.automatic import DEFAULT_TIME, automatic_settings, noise_level, sample_slices
 from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.samples import rounded, working_dtype
@@ -19,20 +19,20 @@ from whorl.images import check_volume
 from whorl.large.plan import MEMORY, plan, working_bytes
 from whorl.large.run import run
 from whorl.large.scratch import Scratch
-from whorl.large.stages import Stage, network_stages, stages
+from whorl.large.stages import Stage, denoising_stages, network_stages, stages
 from whorl.large.windows import Window, windows
-from whorl.networks import DiffusionNetwork
+from whorl.networks import DiffusionNetwork, TrainedNetwork
 
 __all__ = ["map"]
 
 
 def map(
     image: Any,
-    model: str | models.Model | DiffusionNetwork = "weickert-brox",
+    model: str | models.Model | TrainedNetwork = "weickert-brox",
     *,
     time: float | None = None,
     noise: float | None = None,
-    factor: float = 1.0,
+    factor: float | None = None,
     channel_axis: int | None = None,
     tile: int | None = None,
     out: Any = None,
@@ -54,17 +54,17 @@ def map(
         ``(y, x)`` or ``(z, y, x)``, or with one more axis of channels; what is ambiguous is refused as by
         :func:`whorl.diffuse`. Anything that gives NumPy arrays for slices will do. Integers are filtered in float and
         rounded half to even once, at the end.
-    model : str, Model or DiffusionNetwork
+    model : str, Model or trained network
         A name of ``whorl.models.names()`` with its ``settings`` (contrast, alpha, ...), a model already built, or a
         trained network.
     time : float, optional
         Diffusion time; networks have none. Without contrast and time, both follow from the noise, which is measured on
         samples of the image; with a contrast of your own the time is 5.
     noise : float, optional
-        Standard deviation of the noise, where it is known and no contrast is given.
-    factor : float
-        For networks: the image is multiplied by this before the first block and divided by it after the last. With
-        (noise trained for) / (noise of the image) a network meets the noise it knows.
+        Standard deviation of the noise, where it is known and no contrast is given; measured on samples otherwise.
+    factor : float, optional
+        For the networks of the paper's experiment, in place of the noise: the image is multiplied by this before the
+        first block and divided by it after the last.
     channel_axis : int, optional
         The axis of the channels; None for a grey image.
     tile : int, optional
@@ -108,7 +108,7 @@ def map(
         settings["spacing"] = validation.spacing(settings.get("spacing", 1.0), "large.map").along(space)
     working_dtype(image.dtype, "large.map")
     automatic = isinstance(model, str) and settings.get("contrast") in (None, "auto")
-    if noise is not None and not automatic:
+    if noise is not None and not automatic and not isinstance(model, TrainedNetwork):
         raise ValueError(f"large.map: noise = {noise} has no effect beside a contrast. Leave one of them out.")
     if isinstance(model, str) and automatic:
         settings.pop("contrast", None)
@@ -116,8 +116,17 @@ def map(
         chosen = automatic_settings(model, parts, noise=noise, time=time, engine=engine, **settings)
         settings["contrast"], time = chosen.contrast, chosen.time
     built = models.build(model, **settings) if isinstance(model, str) else model
-    how = {"scheme": scheme, "cycles": cycles, "tau": tau, "engine": engine}
-    steps = _stages(built.to(device), time, how, factor, space)
+    how: dict[str, Any] = {"scheme": scheme, "cycles": cycles, "tau": tau, "engine": engine}
+    if isinstance(built, TrainedNetwork):
+        if time is not None or how != {"scheme": "explicit", "cycles": None, "tau": None, "engine": "auto"}:
+            raise ValueError("large.map: a trained network has its own steps. Leave time, scheme, tau and engine out.")
+        if space != 2:
+            raise ShapeError("large.map: networks are trained on pictures and take no volumes. Name the channel_axis.")
+        steps = _network_stages(built.to(device), noise, factor, list(_samples(image, axis)), image.dtype)
+    else:
+        if factor is not None:
+            raise ValueError(f"large.map: factor = {factor:g} is for networks. Scale the contrast instead.")
+        steps = stages(built.to(device), DEFAULT_TIME if time is None else time, dimension=space, **how)
     if type(image).__module__.partition(".")[0] == "dask":
         from whorl.large.lazy import map_lazy
 
@@ -131,18 +140,17 @@ def map(
     return out
 
 
-def _stages(
-    model: models.Model | DiffusionNetwork, time: float | None, how: dict[str, Any], factor: float, space: int
+def _network_stages(
+    network: TrainedNetwork, noise: float | None, factor: float | None, samples: list[torch.Tensor], dtype: Any
 ) -> tuple[Stage, ...]:
-    if isinstance(model, models.Model):
-        if factor != 1:
-            raise ValueError(f"large.map: factor = {factor:g} is for networks. Scale the contrast instead.")
-        return stages(model, DEFAULT_TIME if time is None else time, dimension=space, **how)
-    if time is not None or how != {"scheme": "explicit", "cycles": None, "tau": None, "engine": "auto"}:
-        raise ValueError("large.map: a trained network has its own steps. Leave time, scheme, tau and engine out.")
-    if space != 2:
-        raise ShapeError("large.map: networks are trained on pictures and take no volumes. Name the channel_axis.")
-    return network_stages(model, factor)
+    """A network scaled by the factor, or to the noise given or measured; no stages where there is no noise."""
+    unknown = noise is None and network.noise_range is None
+    if isinstance(network, DiffusionNetwork) and (factor is not None or unknown):
+        return network_stages(network, 1.0 if factor is None else factor)
+    if factor is not None:
+        raise ValueError(f"large.map: factor = {factor:g} is not for networks for photographs. Give the noise.")
+    level = noise_level(samples) if noise is None else noise
+    return denoising_stages(network, level, samples, eight_bits=dtype == np.uint8) if level else ()
 
 
 def _samples(image: Any, axis: int | None) -> Iterator[torch.Tensor]:

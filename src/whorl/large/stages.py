@@ -9,10 +9,11 @@ from torch import Tensor
 
 from whorl.foundations import validation
 from whorl.models import Model
-from whorl.networks import DiffusionNetwork
+from whorl.networks import Denoiser, DiffusionNetwork, PhotoNetwork, TrainedNetwork
+from whorl.networks.denoiser import value_range
 from whorl.schemes import Progress, check_step, equal_steps
 
-__all__ = ["Stage", "fused", "halo", "network_stages", "stages"]
+__all__ = ["Stage", "denoising_stages", "fused", "halo", "network_stages", "stages"]
 
 FUSED_REACH = 2  # compiled engines take several steps at once where they look no further than this
 FUSED_STEPS = 4  # so many at once: nearly as fast as all of them, and progress can be told in between
@@ -89,6 +90,17 @@ def network_stages(network: DiffusionNetwork, factor: float = 1.0) -> tuple[Stag
     steps = network.spec.steps
     blocks = [Stage(_Block(network, number), network.reach // steps) for number in range(steps)]
     return (Stage(_Times(factor), 0), *blocks, Stage(_Times(1 / factor), 0))
+
+
+def denoising_stages(
+    network: TrainedNetwork, noise: float, samples: Sequence[Tensor], *, eight_bits: bool
+) -> tuple[Stage, ...]:
+    """What ``network.remove`` does to a picture with noise of this level, of which the samples show the range."""
+    if isinstance(network, DiffusionNetwork):
+        return network_stages(network, network.factor(noise))
+    assert isinstance(network, PhotoNetwork)
+    remover = Denoiser(network, noise, *value_range(torch.cat([part.flatten() for part in samples]), eight_bits))
+    return (Stage(remover, remover.reach),)
 
 
 def halo(steps: Sequence[Stage]) -> int:

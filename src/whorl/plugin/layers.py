@@ -116,21 +116,23 @@ def preview_plane(
     return _passing_alpha(layer, slab, done)[z - first]
 
 
-def denoise_layer(
-    layer: Any, network: str = "anisotropic-0.41", noise: float = 0.0, job: Job | None = None
-) -> LayerData:
-    """The denoised image as the data of a new layer. Noise 0 means: estimate its standard deviation."""
-    from whorl.networks import load_card
+def denoise_layer(layer: Any, network: str = "auto", noise: float = 0.0, job: Job | None = None) -> LayerData:
+    """The denoised image as the data of a new layer. Noise 0 means: estimate its standard deviation.
+
+    ``auto`` takes the network for colour photographs on RGB layers, and that for grey ones on others.
+    """
+    from whorl.denoising import COLOUR, GREY
+    from whorl.networks import load
 
     noise = noise or noise_level(_samples(layer))
     job = job or Job()
     if not noise:
         return _like(layer, layer.data, "no noise found, copied")
-    card = load_card(network)
-    factor = float(card.data["noise"]) / noise
-    built = card.build()
-    result = _each_plane(layer, job, lambda plane, how: large.map(plane, built, factor=factor, **how))
-    return _like(layer, result, f"denoised, noise {noise:.4g}")
+    if network == "auto":
+        network = COLOUR if layer.rgb else GREY
+    built = load(network)
+    result = _each_plane(layer, job, lambda plane, how: large.map(plane, built, noise=noise, **how))
+    return _like(layer, result, f"denoised by {network}, noise {noise:.4g}")
 
 
 def _built(

@@ -14,7 +14,7 @@ from napari.utils.notifications import show_info
 from qtpy.QtCore import QTimer
 
 from whorl.models import names, row
-from whorl.networks import available
+from whorl.networks import available, photo_networks
 from whorl.plugin.layers import (
     Cancelled,
     Job,
@@ -192,7 +192,7 @@ class DenoiseWidget(_LayerWidget):
     """Remove noise from a layer with a trained network."""
 
     def __init__(self, napari_viewer: "napari.viewer.Viewer") -> None:
-        self.network = ComboBox(label="Network", choices=available(), value="anisotropic-0.41")
+        self.network = ComboBox(label="Network", choices=["auto", *photo_networks(), *available()], value="auto")
         self.noise = FloatSpinBox(label="Noise (0: estimate)", value=0.0, min=0.0, max=65_535.0)
         super().__init__(napari_viewer, [self.network, self.noise])
 
