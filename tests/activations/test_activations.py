@@ -170,6 +170,13 @@ def test_features_are_read_as_channels_scales_operators(rng):
     assert torch.equal(FeatureActivation(phi, operator_channels=4, scales=3)(features), phi(v).reshape(2, -1, 3, 4))
 
 
+@pytest.mark.parametrize(("operator_channels", "scales"), [(0, 1), (2, 0), (0, 0)])
+def test_features_need_channels_and_scales(operator_channels, scales):
+    with pytest.raises(ValueError, match="must be positive"):
+        FeatureActivation(Isotropic(Exponential(2.0)), operator_channels, scales)
+    FeatureActivation(Isotropic(Exponential(2.0), axes=1), 1, 1)
+
+
 def test_bad_shapes_and_names_are_refused():
     with pytest.raises(ShapeError, match="multiple of 2"):
         FeatureActivation(Isotropic(Exponential(1.0)))(torch.zeros(1, 3, 4, 4))

@@ -215,13 +215,6 @@ def test_a_given_field_is_linear_diffusion_with_its_energy(rng):
         norm = u.norm()
 
 
-def test_a_field_of_identities_is_homogeneous_diffusion(rng):
-    u = noise(rng, 1, 1, 7, 8)
-    law = TensorField.on_pixels(torch.tensor([1.0, 0.0, 1.0])[:, None, None].expand(3, 7, 8))
-    plain = whorl.models.build("perona-malik", diffusivity="homogeneous")
-    assert torch.allclose(whorl.models.Model(CellGradient(), Anisotropic(law)).rhs(u), plain.rhs(u), atol=1e-12)
-
-
 def test_fields_that_do_not_fit_are_refused(rng):
     with pytest.raises(ShapeError, match="entries"):
         TensorField(torch.zeros(4, 5, 5))
@@ -325,3 +318,80 @@ def test_weights_inside_count_on_a_single_scale_too(name, scales, rng):
     assert (model.rhs(u) + gradient).norm() <= 1e-10 * gradient.norm()
     compiled = model.step(u, 0.02)
     assert torch.allclose(compiled, u + 0.02 * model.rhs(u), atol=1e-10)
+
+
+@lawful
+@spaces
+def test_bounds_are_attained(law, d):
+    """On flat ground by most laws; by coherence-enhancing diffusion along a strong line."""
+    flat, line = torch.zeros(d, d, dtype=torch.float64), torch.diag(torch.tensor([1e9] * (d - 1) + [0.0]).double())
+    values = [torch.linalg.eigvalsh(unpacked(law.matrix(packed(J[None])), 1)).max().item() for J in (flat, line)]
+    assert max(values) == pytest.approx(law.maximum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("keep", ["plates", "lines"])
+@spaces
+def test_equal_eigenvalues_are_the_limit_of_nearly_equal_ones(keep, d, rng):
+    law = EdgeEnhancing(Rational(1.0), keep)
+    J = 2 * torch.eye(d, dtype=torch.float64)[None]
+    E = torch.randn(d, d, dtype=torch.float64, generator=rng)
+    D, near = (unpacked(law.matrix(packed(A)), 1) for A in (J, J + 1e-9 * (E + E.mT)))
+    assert (D - near).abs().max() <= 1e-4
+
+
+@pytest.mark.parametrize("gaps", [(1e-5, 0.5), (0.5, 1e-5), (5e-4, 5e-4), (2e-4, 8e-4), (0.3, 0.3)], ids=str)
+@pytest.mark.parametrize("keep", ["plates", "lines"])
+def test_eigenvalues_that_meet_share_their_diffusion(keep, gaps):
+    """Two that come near each other are moved towards their mean: the trace stays, and so does one far from them."""
+    g = Rational(1.0)
+    mu = [2.0, 2.0 - gaps[0], 2.0 - gaps[0] - gaps[1]]
+    D = EdgeEnhancing(g, keep).matrix(packed(torch.diag(torch.tensor(mu, dtype=torch.float64))[None]))
+    found = unpacked(D, 1)[0].diagonal().tolist()
+    middle = 1.0 if keep == "plates" else g(torch.tensor(mu[1], dtype=torch.float64)).item()
+    law = [g(torch.tensor(2.0, dtype=torch.float64)).item(), middle, 1.0]
+    assert sum(found) == pytest.approx(sum(law), rel=1e-9)
+    if gaps[0] > 1e-2:
+        assert found[0] == pytest.approx(law[0], rel=1e-9)
+    if gaps[1] > 1e-2:
+        assert found[2] == pytest.approx(law[2], rel=1e-9)
+
+
+def test_in_the_plane_they_are_parted_in_proportion_to_their_distance():
+    """Below a thousandth of the larger one, as far as the law would part them at a thousandth."""
+    g, gap = Rational(1.0), 4e-4
+    mu = torch.tensor([2.0, 2.0 - gap], dtype=torch.float64)
+    D = unpacked(EdgeEnhancing(g).matrix(packed(torch.diag(mu)[None])), 1)[0].diagonal()
+    rise = g(mu[0]) - 1
+    assert float(D[0] - D[1]) == pytest.approx(float(rise) * gap / (1e-3 * 2.0), rel=1e-9)
+    assert float(D.sum()) == pytest.approx(2 + float(rise), rel=1e-12)
+
+
+def test_eigenvalues_of_matrices_with_negative_entries_off_an_even_diagonal():
+    """The deviation from the mean has no positive entry here."""
+    A = torch.full((3, 3), -1.0, dtype=torch.float64) + 3 * torch.eye(3, dtype=torch.float64)
+    found = torch.stack([mu.flatten() for mu in eigenvalues(packed(A[None]))]).flatten()
+    assert torch.allclose(found, torch.tensor([3.0, 3.0, 0.0], dtype=torch.float64), atol=1e-12)
+
+
+@pytest.mark.parametrize("angle", [0.3, -0.4, 2.5])
+def test_details_follow_the_size_of_the_mixed_entry(angle):
+    """The flux of two parts by hand: a r_x - gamma |b| r_y and c r_y - gamma |b| r_x for each of them."""
+    gamma, (p, q) = 0.6, (3 * torch.tensor([angle]).cos().item(), 3 * torch.tensor([angle]).sin().item())
+    details = [0.5, -0.25, 0.125, 1.0]
+    v = torch.tensor([p, q, *details], dtype=torch.float64).view(1, 1, 1, 6, 1, 1)
+    activation = Anisotropic(Rational(2.0), gamma=gamma)
+    D = matrix_diffusivity(Rational(2.0), activation.structure_tensor(v))
+    a, b, c = (entry.item() for entry in D)
+    expected = [a * p + b * q, b * p + c * q]
+    for r_x, r_y in (details[:2], details[2:]):
+        expected += [a * r_x - gamma * abs(b) * r_y, c * r_y - gamma * abs(b) * r_x]
+    assert activation(v).flatten().tolist() == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ValueError, match="gamma = 0.6 is for the plane"):
+        activation(torch.ones(1, 1, 1, 3, 1, 1, 1))
+
+
+def test_directions_are_those_of_the_space_unless_given():
+    plane, space = torch.zeros(1, 1, 1, 12, 1, 1), torch.zeros(1, 1, 1, 12, 1, 1, 1)
+    for axes, in_plane, in_space in ((2, 2, 3), (1, 1, 1), (4, 4, 4)):
+        activation = Isotropic(Rational(1.0), axes=axes)
+        assert (activation.directions(plane), activation.directions(space)) == (in_plane, in_space)

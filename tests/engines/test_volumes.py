@@ -12,7 +12,7 @@ pytest.importorskip("numba")
 from whorl.engines.cpu import volumes
 from whorl.engines.cpu.arithmetic import compiled, put
 from whorl.engines.cpu.volume_cells import ANISOTROPIC, LANE, entries
-from whorl.engines.cpu.volume_tensors import eigen
+from whorl.engines.cpu.volume_tensors import _together, eigen
 from whorl.engines.cpu.volumes import advance_volume
 from whorl.models import build
 from whorl.operators import gaussian_weights
@@ -133,6 +133,22 @@ def test_volumes_that_slide_have_the_bits_of_single_steps(
     steered = advance_volume(chosen, u, numbers, steer=kept)
     monkeypatch.setattr(volumes, "LARGE", 2**62)
     assert torch.equal(steered, advance_volume(chosen, u, numbers, steer=kept))
+
+
+@pytest.mark.parametrize("law", ["plates", "lines", "coherence"])
+@pytest.mark.parametrize(
+    "gaps", [(0.5, 0.7), (1e-4, 0.7), (0.5, 1e-4), (3e-4, 4e-4), (1e-9, 1e-9), (0.0, 0.0)], ids=str
+)
+def test_eigenvalues_that_meet_share_their_diffusion(law: str, gaps: tuple[float, float]) -> None:
+    """Their sum stays; where all three meet, the tensor is the mean of its eigenvalues in every direction."""
+    chosen, mu = form(law, SPACINGS[0]), np.array([2.0, 2.0 - gaps[0], 2.0 - sum(gaps)])
+    wide = eigenvalues(chosen, np.array([2.0, 1.5, 0.5]))
+    found = _together(*mu, *wide)
+    assert sum(found) == pytest.approx(wide.sum(), rel=1e-12)
+    if sum(gaps) < 1e-8:
+        assert found == pytest.approx([wide.mean()] * 3, rel=1e-4)
+    if min(gaps) > 1e-2:
+        assert found == pytest.approx(wide, rel=1e-12)
 
 
 def test_another_volume_steers() -> None:
@@ -324,7 +340,9 @@ def eigenvalues(form: SpaceForm, mu: np.ndarray) -> np.ndarray:
         share = 0.5 * (1 - gap / np.maximum(np.maximum(gap, 1e-3 * a), 1e-300))
         moved = share * (chosen[pair + 1] - chosen[pair])
         chosen[pair], chosen[pair + 1] = chosen[pair] + moved, chosen[pair + 1] - moved
-    return np.stack(chosen, -1)
+    whole = 1 - (a - c) / np.maximum(np.maximum(a - c, 1e-3 * a), 1e-300)
+    mean = sum(chosen) / 3
+    return np.stack([each + whole * (mean - each) for each in chosen], -1)
 
 
 def _g(s2: np.ndarray) -> np.ndarray:

@@ -154,7 +154,10 @@ def _planar(J: SymmetricMatrix, last: Tensor, rise: Tensor, least: Tensor) -> Sy
 def _spatial(
     J: SymmetricMatrix, mu: tuple[Tensor, ...], last: Tensor, first: Tensor, second: Tensor
 ) -> SymmetricMatrix:
-    """The matrix with the eigenvalues ``last + second + first``, ``last + second`` and ``last``, in Newton form."""
+    """The matrix with the eigenvalues ``last + second + first``, ``last + second`` and ``last``, in Newton form.
+
+    Where two eigenvalues of ``J``, or all three, are nearly equal, theirs move towards their mean.
+    """
     upper, lower = mu[0] - mu[1], mu[1] - mu[2]
     least = TOGETHER * mu[0]
     apart = [_divided(gap, torch.maximum(gap, least)) for gap in (upper, lower)]
@@ -164,6 +167,9 @@ def _spatial(
             first, second, last = first + moved, second - 2 * moved, last + moved
         else:
             first, second = first - 2 * moved, second + moved
+    whole = 1 - _divided(mu[0] - mu[2], torch.maximum(mu[0] - mu[2], least))
+    last = last + whole * (2 * second + first) / 3  # towards the mean of all three
+    first, second = first - whole * first, second - whole * second
     secants = _divided(first, upper), _divided(second, lower)
     bent = J.shifted(-mu[2]).scaled(_divided(secants[0] - secants[1], mu[0] - mu[2]))
     return matrix_product(bent, J.shifted(-mu[1])).plus(J.shifted(-mu[2]).scaled(secants[1])).shifted(last)

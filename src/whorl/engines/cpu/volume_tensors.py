@@ -122,7 +122,7 @@ def _coherence(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[
 
 
 _thirty, _log2_e = literal(30.0), literal(-1 / math.log(2))
-_share = literal(1e-3)
+_share, _third = literal(1e-3), literal(1 / 3)
 
 
 @compiled(inside=True)
@@ -131,7 +131,8 @@ def _together(
 ) -> Any:  # fmt: skip
     """The eigenvalues of a tensor, evened out where those of the structure, a >= b >= c, are nearly equal.
 
-    There the directions have no meaning. The mean sets in where two differ by less than a thousandth of the largest.
+    There the directions have no meaning. The mean sets in where two, or all three, differ by less than a thousandth of
+    the largest.
     """
     least = max(_share(a) * a, tiny(a))
     upper = half(a) * (one(a) - (a - b) / max(a - b, least))
@@ -141,7 +142,9 @@ def _together(
     moved = lower * (third - second)
     second, third = second + moved, third - moved
     moved = upper * (second - first)
-    return first + moved, second - moved, third
+    first, second = first + moved, second - moved
+    whole, mean = one(a) - (a - c) / max(a - c, least), _third(a) * (first + second + third)
+    return first + whole * (mean - first), second + whole * (mean - second), third + whole * (mean - third)
 
 
 @compiled(inside=True)
