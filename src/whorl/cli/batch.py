@@ -138,7 +138,7 @@ class Batch:
                 raise
             record = {"seconds": round(time.perf_counter() - start, 3), "resumed": resumed}
             record |= {"hint": "went on where it was stopped"} if resumed else {}
-        page |= {"windows": plan.count, "passes": len(plan.passes), "halo": plan.halo}
+        page |= {"windows": plan.count, "sides": list(plan.sides), "passes": len(plan.passes), "halo": plan.halo}
         return record | {"pages": [page] * file.count}
 
     def _tell(self, record: dict[str, Any], dry_run: bool) -> None:
