@@ -217,3 +217,40 @@ def test_contradictions_are_one_line(tmp_path):
     assert open_volume(tmp_path / "film.ome.tif") is None
     with pytest.raises(FileError, match="none of which is z"):
         open_volume(tmp_path / "film.ome.tif", asked=True)
+
+
+def test_folders_of_volumes(tmp_path, whorl_command):
+    mrcfile = pytest.importorskip("mrcfile")
+    (tmp_path / "in").mkdir()
+    for name in ("a.mrc", "b.mrc"):
+        with mrcfile.new(tmp_path / "in" / name) as file:
+            file.set_data(samples(kind="float32"))
+            file.set_volume()
+    answer = whorl_command(
+        "filter", "--contrast", "900", "--time", "0.5", "-m", "eed", tmp_path / "in", tmp_path / "out"
+    )
+    assert answer.code == 0, answer.err
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.mrc", "b.mrc"]
+    assert np.array_equal(mrcfile.read(tmp_path / "out" / "b.mrc"), whole(samples(kind="float32")))
+
+
+def test_a_preview_shows_three_slices_before_and_after(tmp_path, whorl_command):
+    from PIL import Image
+
+    data = samples((20, 40, 44), "float32")
+    metadata = {"axes": "ZYX", "PhysicalSizeX": 1.0, "PhysicalSizeY": 1.0, "PhysicalSizeZ": 2.0}
+    tifffile.imwrite(tmp_path / "v.ome.tif", data, ome=True, metadata=metadata)
+    settings = ["--contrast", "900", "--time", "0.5", "--model", "eed", "--preview", "16"]
+    answer = whorl_command("filter", *settings, tmp_path / "v.ome.tif", tmp_path / "out.ome.tif")
+    assert answer.code == 0, answer.err
+    assert "to compute all of it takes about" in answer.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.preview.png", "v.ome.tif"]
+    sheet = np.asarray(Image.open(tmp_path / "out.preview.png"))
+    panel = sheet[34:354, 12:332]  # the first slice, below its title
+    middle = data[2:18, 12:28, 14:30][8]
+    low, high = np.quantile(data[2:18, 12:28, 14:30], (0.005, 0.995))
+    expected = (255 * np.clip((middle - low) / (high - low), 0, 1)).astype(np.uint8)
+    seen = panel[10::20, 10::20].astype(int)
+    assert np.abs(seen - expected).max() <= 1
+    after = sheet[34 + 354 : 34 + 354 + 320, 12:332][10::20, 10::20].astype(float)
+    assert after.std() < seen.std()

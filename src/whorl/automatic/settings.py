@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from whorl.automatic.noise import noise_level, noise_present
+from whorl.automatic.risk import least_risk
 from whorl.automatic.rules import rule
 from whorl.foundations import validation
 from whorl.models import Model, build
@@ -46,6 +47,10 @@ def automatic_settings(
     the samples, in root mean square, so that a clean picture is hardly changed. Noise that was cut off at black and
     white is not there to be removed, and does not count.
 
+    In space, where volumes differ more from each other than photographs do, that contrast is where a search begins: the
+    contrast and the time are those with the least error on the samples, which can be estimated from the noise alone
+    (:mod:`whorl.automatic.risk`).
+
     Parameters
     ----------
     name : str
@@ -71,7 +76,11 @@ def automatic_settings(
         # Nothing is to be removed: any contrast will do, for no time at all.
         return AutomaticSettings(0.0, 1.0, 0.0 if time is None else time)
     contrast = chosen.contrast * measured
-    if time is None:
+    if samples[0].dim() == 5:
+        contrast, time = least_risk(
+            name, samples, measured, contrast, time=time, longest=LONGEST, engine=engine, **options
+        )
+    elif time is None:
         model = build(name, contrast=contrast, **options)
         time = _stopping_time(model, samples, chosen.removed * noise_present(samples, measured), engine)
     return AutomaticSettings(measured, contrast, time)

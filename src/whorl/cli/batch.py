@@ -123,7 +123,7 @@ class Batch:
             plan = plan_volume(file, stages, **how)
             picture, seconds = preview(file, target, stages, plan, self.preview, self.treatment.device)
             record: dict[str, Any] = {"output": str(picture), "seconds": round(time.perf_counter() - start, 3)}
-            record |= {"whole_seconds": seconds, "hint": f"all of it will take about {_duration(seconds)}"}
+            record |= {"whole_seconds": seconds, "hint": f"to compute all of it takes about {_duration(seconds)}"}
         elif advance is None:
             plan, record = plan_volume(file, stages, **how), {}
         else:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from whorl.errors import FileError
 from whorl.files.formats import READ_ONLY, SUFFIXES, is_zarr
+from whorl.files.volume import volume_kind
 from whorl.foundations.atomic import check_target
 
 __all__ = ["Jobs", "jobs"]
@@ -58,7 +59,7 @@ def jobs(paths: Sequence[Path], force: bool = False) -> Jobs:
 def _is_folder(sources: Sequence[Path], target: Path) -> bool:
     """Whether the outputs go into a folder of that name, or the one output has that name."""
     single = len(sources) == 1 and not _is_plain_folder(sources[0])
-    named = target.suffix.lower() in SUFFIXES
+    named = target.suffix.lower() in SUFFIXES or bool(volume_kind(target))
     if _is_plain_folder(target) or (not single and not os.path.exists(target) and not named):
         return True
     if not single:
@@ -89,7 +90,7 @@ def _look_into(folder: Path, top: Path, target: Path, found: Jobs, visited: set[
             continue
         if _is_plain_folder(path):
             _look_into(path, top, target, found, visited)
-        elif path.suffix.lower() in SUFFIXES or path.suffix.lower() in READ_ONLY:
+        elif path.suffix.lower() in (*SUFFIXES, *READ_ONLY) or volume_kind(path):
             found.pairs.append((path, _in_folder(target, path.relative_to(top))))
         else:
             found.skipped.append(path)

@@ -1,0 +1,142 @@
+r"""Contrast and stopping time in space: those with the least estimated error.
+
+For white noise of standard deviation :math:`\sigma` the mean squared error of a filter :math:`F` on noisy samples
+:math:`f` can be estimated without the clean ones (Stein's unbiased risk estimate):
+
+.. math:: \frac1N \|F(f) - f\|^2 - \sigma^2
+          + \frac{2\sigma^2}{N} \, b^\top \frac{F(f + \varepsilon b) - F(f)}{\varepsilon}
+
+with one fixed pattern :math:`b` of random signs, whose average stands for the divergence of :math:`F`. The flow is run
+on :math:`f` and :math:`f + \varepsilon b` side by side, so every step of it yields the estimate for its time.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whorl.models import Model, build
+from whorl.schemes import equal_steps
+
+__all__ = ["least_risk"]
+
+MOST = 2**20
+"""Voxels on which the risk is estimated; enough for three digits of it."""
+
+BLOCK = 48
+"""Side of the blocks into which larger samples are cut."""
+
+RATIO = 1.4
+"""From one contrast to the next that is tried."""
+
+PATIENCE = 2
+"""So many contrasts in a row may be worse before the search turns back: the least error has small side valleys."""
+
+STEPS = 6
+"""So many contrasts are tried at most on either side of the first."""
+
+RISING = 1.05
+"""A flow is over when its risk is so many times the least it had."""
+
+
+def least_risk(
+    name: str,
+    samples: Sequence[Tensor],
+    noise: float,
+    first: float,
+    *,
+    time: float | None = None,
+    longest: float = 20.0,
+    engine: str = "auto",
+    **options: Any,
+) -> tuple[float, float]:
+    """The contrast and the time at which the model has the least estimated error on the samples.
+
+    The search begins with the contrast ``first`` and goes on to smaller or larger ones as long as that helps. With a
+    ``time`` only the contrast is searched for.
+    """
+    parts = _thinned(samples)
+    random = torch.Generator().manual_seed(0)
+    signs = [torch.randint(0, 2, part.shape, generator=random).to(part) * 2 - 1 for part in parts]
+
+    def tried(contrast: float) -> tuple[float, float, float]:
+        risk, at = _risk(build(name, contrast=contrast, **options), parts, signs, noise, time, longest, engine)
+        return risk, contrast, at
+
+    best = tried(first)
+    for factor in (1 / RATIO, RATIO):
+        worse = 0
+        for number in range(1, STEPS + 1):
+            other = tried(first * factor**number)
+            worse = 0 if other < best else worse + 1
+            best = min(best, other)
+            if worse == PATIENCE:
+                break
+    return best[1], best[2]
+
+
+def _risk(
+    model: Model,
+    parts: Sequence[Tensor],
+    signs: Sequence[Tensor],
+    noise: float,
+    time: float | None,
+    longest: float,
+    engine: str,
+) -> tuple[float, float]:
+    """The least risk over all times, and its time; at ``time`` if that is given.
+
+    The risk is that of the very steps the filter will take: whole ones first, then half a step less or more.
+    """
+    tau = model.automatic_step(parts[0].dim() - 2)
+    flow = partial(_curve, model, parts, signs, noise, engine=engine)
+    if time is not None:
+        return list(flow(equal_steps(time, tau)))[-1] if time > 0 else (noise**2, 0.0)
+    best = noise**2, 0.0
+    for risk, now in flow(itertools.repeat(tau, math.ceil(longest / tau))):
+        if risk < best[0]:
+            best = risk, now
+        elif risk > RISING * best[0] + 1e-4 * noise**2:
+            break
+    for near in (best[1] - tau / 2, best[1] + tau / 2):
+        if near > 0:
+            best = min(best, list(flow(equal_steps(near, tau)))[-1])
+    return best
+
+
+@torch.no_grad()
+def _curve(
+    model: Model, parts: Sequence[Tensor], signs: Sequence[Tensor], noise: float, steps: Iterable[float], engine: str
+) -> Iterator[tuple[float, float]]:
+    """Risk and time after each of the steps."""
+    small, now, count = noise / 10, 0.0, sum(part.numel() for part in parts)
+    pairs = [torch.cat((part, part + small * sign)) for part, sign in zip(parts, signs, strict=True)]
+    for step in steps:
+        pairs = [model.step(pair, step, engine=engine) for pair in pairs]
+        now += step
+        removed = divergence = 0.0
+        for part, sign, pair in zip(parts, signs, pairs, strict=True):
+            half = len(part)
+            removed += float((pair[:half] - part).double().square().sum())
+            divergence += float(((pair[half:] - pair[:half]) * sign).double().sum()) / small
+        yield removed / count - noise**2 + 2 * noise**2 * divergence / count, now
+
+
+def _thinned(samples: Sequence[Tensor]) -> list[Tensor]:
+    """Blocks of the samples, spread evenly, of ``MOST`` voxels together."""
+    if sum(part.numel() for part in samples) <= MOST:
+        return list(samples)
+    blocks = []
+    for part in samples:
+        for place in itertools.product(*(_blocks(size) for size in part.shape[2:])):
+            blocks.append(part[(slice(None), slice(None), *place)].contiguous())
+    return blocks[:: math.ceil(sum(block.numel() for block in blocks) / MOST)]
+
+
+def _blocks(size: int) -> list[slice]:
+    count = max(1, size // BLOCK)
+    return [slice(number * size // count, (number + 1) * size // count) for number in range(count)]
