@@ -24,6 +24,8 @@ SUITES = (
     "quality_turn",
     "quality_turn_volume",
     "quality_volume",
+    "speed_fill",
+    "quality_fill",
     "scaling",
     "latency",
     "page",

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
 import whorl
+from whorl.inpainting.images import MODELS
 from whorl.models import build
 from whorl.schemes import fsi_cycle
 
@@ -96,8 +97,7 @@ def test_edge_enhancing_filling_is_a_steady_state(drive: Any, scratched: Any, fi
     python = whorl.inpaint(
         np.where(mask, 0, image),
         mask,
-        "eed",
-        contrast=plan["contrast"],
+        build(**{**MODELS["eed"], "contrast": plan["contrast"]}),  # channel by channel, as the page does
         channel_axis=0,
         tolerance=TOLERANCE,
         engine="reference",

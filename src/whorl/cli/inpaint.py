@@ -37,7 +37,7 @@ def command(
     ] = False,
     contrast: Annotated[
         float | None,
-        typer.Option("--contrast", "-c", metavar="GREY", help="Contrast of edges. Default: 1/255 of the range."),
+        typer.Option("--contrast", "-c", metavar="GREY", help="Contrast of edges. Default: 2/255 of the range."),
     ] = None,
     tolerance: Annotated[
         float | None,

@@ -50,6 +50,14 @@ class QuadraticFidelity(nn.Module):
         """Its derivative."""
         return self._weights(u) * self._difference(u)
 
+    def on(self, u: Image) -> tuple[Tensor, Tensor]:
+        """Data and weights for an image, the weights ``(n or 1, c or 1, y, x)``, in the image's type."""
+        self._difference(u)
+        data = self.get_buffer("data").to(u.dtype)
+        weights = torch.as_tensor(self._weights(u), dtype=u.dtype, device=u.device)
+        weights = weights.reshape((1,) * (u.dim() - weights.dim()) + tuple(weights.shape))
+        return data, weights.expand(*weights.shape[:2], *u.shape[2:])
+
     def _weights(self, u: Image) -> Tensor | float:
         weights = self._buffers["weights"]
         return self.weight if weights is None else weights.to(u.dtype)

@@ -30,12 +30,17 @@ class Steps:
     frozen: bool = False
 
     def one_by_one(self, u: Tensor, one: Callable[[Tensor, Row], Tensor]) -> Tensor:
-        """The last image. ``one`` takes a step without the data term, which is added here, before the mixing."""
-        before, data = u, self.step.fidelity
+        """The last image. ``one`` takes a step without the data term, which is added here, before the mixing.
+
+        Known pixels, which ``u`` has already, are put back after every step.
+        """
+        before, data, kept = u, self.step.fidelity, self.step.kept
         for k, each in enumerate(self.numbers):
             after = one(u, each)
             if data is not None:
                 after = after - each.tau * data.gradient(u)
+            if kept is not None:
+                after = kept(after)
             before, u = u, torch.lerp(before, after, self.mixes[k]) if self.mixes and self.mixes[k] != 1 else after
         return u
 

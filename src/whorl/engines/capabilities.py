@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from whorl.diffusivities import CLASSICAL
-from whorl.steps import Form
+from whorl.steps import BIHARMONIC, SHARED_EDGES, Form
 
 __all__ = ["REGISTRY", "VOLUME", "Capabilities", "table"]
 
@@ -82,7 +82,7 @@ REGISTRY = {
     "reference": Capabilities(dimensions=(2, 3)),
     "numba": Capabilities(
         device="cpu",
-        laws=EVERY_LAW,
+        laws=(*EVERY_LAW, SHARED_EDGES, BIHARMONIC),
         diffusivities=CLOSED,
         dtypes=("float32", "float64"),
         dimensions=(2, 3),
@@ -109,20 +109,20 @@ def table() -> str:
     """The registry as text, one line for each law and diffusivity.
 
     >>> print(table().splitlines()[1])
-    uncoupled             all        all        back       value      value      value
+    uncoupled                   all        all        back       value      value      value
     """
     columns = list(REGISTRY)
-    lines = [" " * 22 + "".join(f"{name:11}" for name in columns)]
-    for law in EVERY_LAW:
-        lines.append(f"{law:22}" + "".join(f"{_derivatives(REGISTRY[name], law):11}" for name in columns))
+    lines = [" " * 28 + "".join(f"{name:11}" for name in columns)]
+    for law in (*EVERY_LAW, SHARED_EDGES, BIHARMONIC):
+        lines.append(f"{law:28}" + "".join(f"{_derivatives(REGISTRY[name], law):11}" for name in columns))
     for kind in (*CLOSED, "free-form"):
         has = ["yes" if kind in part.diffusivities or not part.laws else "-" for part in REGISTRY.values()]
-        lines.append(f"{kind:22}" + "".join(f"{word:11}" for word in has))
+        lines.append(f"{kind:28}" + "".join(f"{word:11}" for word in has))
     for title, words in (
         ("dimensions", [part.dimensions for part in REGISTRY.values()]),
         ("bits", [[kind.removeprefix("float") for kind in part.dtypes] or ["any"] for part in REGISTRY.values()]),
     ):
-        lines.append(f"{title:22}" + "".join(f"{', '.join(map(str, each)):11}" for each in words))
+        lines.append(f"{title:28}" + "".join(f"{', '.join(map(str, each)):11}" for each in words))
     return "\n".join(line.rstrip() for line in lines)
 
 

@@ -8,6 +8,7 @@ reference engine.
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -57,10 +58,13 @@ class CompiledEngine(Engine):
     def chain(self, steps: Steps, u: Tensor) -> Tensor:
         if steps.frozen:
             return ReferenceEngine().chain(steps, u)
+        bare = steps.step
+        if bare.fidelity is not None or bare.kept is not None:  # the loop has both
+            bare = replace(bare, fidelity=None, kept=None)
 
         def one(u: Tensor, numbers: Row) -> Tensor:
             known = steps.step.complete(numbers)
-            result: Tensor = Explicit.apply(u, *known, steps.step, self)  # type: ignore[no-untyped-call]
+            result: Tensor = Explicit.apply(u, *known, bare, self)  # type: ignore[no-untyped-call]
             return result
 
         return steps.one_by_one(u, one)

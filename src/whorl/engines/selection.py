@@ -45,6 +45,7 @@ def advance(
     Differentiable where PyTorch records derivatives; ``out`` is for where it does not.
     """
     steps = Steps(step, numbers, mixes, frozen)
+    u = u if step.kept is None else step.kept(u)
     if watched(step, u, numbers):
         done = select(step, u, engine, learning=_learning(step, u, numbers)).chain(steps, u)
         return done if out is None else out.copy_(done)

@@ -101,8 +101,10 @@ def model_chain(model: Model, time: float | None = None, *, steps: int | None = 
             f"{model.name}: the law {model.activation.law.name!r} cannot be exported; known are {', '.join(EXPORTED)}, "
             "without smoothing of the structure tensor."
         )
-    if model.fidelity is not None:
-        raise ValueError(f"{model.name}: a data term belongs to one picture and cannot be exported. Leave it out.")
+    if model.fidelity is not None or model.kept is not None:
+        raise ValueError(
+            f"{model.name}: a data term and known pixels belong to one picture and cannot be exported. Leave them out."
+        )
     if steps is not None:
         if steps < 1:
             raise ValueError(f"{model.name}: steps must be at least 1, got {steps}.")

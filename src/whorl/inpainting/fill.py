@@ -3,6 +3,10 @@ r"""The steady state of a flow that keeps known pixels: :math:`F(u) = 0` where u
 From coarse to fine: every level starts from the next coarser one and takes cycles of the fast semi-iterative scheme,
 in which known pixels are put back after every step. A cycle damps all errors it can see; how much the next one still
 changes tells how far away the steady state is. Work grows linearly with the pixels.
+
+Within a cycle the diffusion tensor stays that of its start. Then the cycle is one of a linear problem, which it brings
+near its solution, and cycles converge; if the tensor followed every step, the extrapolation of the scheme would keep
+edges moving for ever.
 """
 
 from collections.abc import Callable
@@ -11,22 +15,31 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from whorl import engines
 from whorl.foundations import validation
 from whorl.foundations.types import Image
 from whorl.inpainting.pyramid import Level, finer, pyramid
 from whorl.models import Model
-from whorl.schemes import fsi_cycle
+from whorl.operators import Hessian, Laplacian
+from whorl.schemes import fsi_steps
+from whorl.steps import Numbers
 
 __all__ = ["Filled", "Report", "fill"]
 
-LENGTH = 20
-"""Steps of the first cycle on a level. It doubles whenever a cycle leaves more than half of the change before it."""
+SHORTEST, LONGEST = 10, 160
+"""Steps of a cycle at least, and at most in a linear flow of second order."""
 
-LONGEST = 160
-"""Steps of a cycle at most."""
+LONGEST_FROZEN = 40
+"""Steps of a cycle at most under a frozen tensor: then it is time for a new one."""
 
-COARSE = 10.0
-"""On coarse levels so much more may be missing than on the last."""
+MOMENTUM = 0.7
+"""Share of its last change by which every cycle under frozen tensors starts ahead: edges drift in one direction."""
+
+SLOWEST = 0.9
+"""How much of the change of one cycle the next one is assumed to make, at least, while tensors still change."""
+
+COARSE_CYCLES = 8
+"""Cycles on a coarse level: what they leave undone, finer levels do."""
 
 MOST_STEPS = 8000
 """After so many steps on a level the flow is taken not to come to rest."""
@@ -88,49 +101,70 @@ def fill(
     levels = pyramid(Level(data, known))
     mean = _mean_known(levels[-1])
     u = torch.where(levels[-1].known, levels[-1].data, mean)
-    steps = 0
-    for level in reversed(levels[1:]):
+    # A nonlinear flow may have several steady states: let the start on the finest level not depend on the tolerance.
+    steps, coarse = 0, tolerance if _linear(model) else 0.0
+    for depth, level in enumerate(reversed(levels[1:])):
         u = torch.where(level.known, level.data, finer(u, tuple(level.data.shape[2:])))
-        u, _, taken, _ = _relax(model, u, level, COARSE * tolerance, engine, None)
-        steps += taken // 2 ** (data.dim() - 2)
+        u, _, taken, _ = _relax(model, u, level, depth, coarse, engine, None, COARSE_CYCLES)
+        steps += taken * level.data.numel() // data.numel()
     u = torch.where(known, data, finer(u, tuple(data.shape[2:])) if len(levels) > 1 else u)
-    u, distance, taken, converged = _relax(model, u, levels[0], tolerance, engine, report)
+    u, distance, taken, converged = _relax(model, u, levels[0], len(levels) - 1, tolerance, engine, report)
     return Filled(u, distance, steps + taken, converged)
 
 
 def _relax(
-    model: Model, u: Tensor, level: Level, tolerance: float, engine: str, report: Report | None
+    model: Model,
+    u: Tensor,
+    level: Level,
+    coarser_levels: int,
+    tolerance: float,
+    engine: str,
+    report: Report | None,
+    most_cycles: int | None = None,
 ) -> tuple[Tensor, float, int, bool]:
     """Cycles until the steady state is near: the image, its distance, the steps taken, and whether it is near."""
     unknown = int((~level.known).sum()) * (u.numel() // level.known.numel())
     if unknown == 0:
         return u, 0.0, 0, True
-    tau, low, high = model.step_limit(), *_bounds(model, level)
-
-    def step(v: Tensor) -> Tensor:
-        return torch.where(level.known, level.data, model.step(v, tau, engine=engine))
-
-    length, steps, before, distance = LENGTH, 0, float("inf"), float("inf")
-    while steps < MOST_STEPS:
-        after = fsi_cycle(step, u, length).clamp(low, high)
-        change = float((after - u).detach().double().square().sum() / unknown) ** 0.5
-        u, steps = after, steps + length
+    step, tau = model.inpaint(level.data, ~level.known).description, model.step_limit(u.dim() - 2)
+    low, high = _bounds(model, level)
+    frozen, order = not _linear(model), 2 if isinstance(model.operator, Laplacian | Hessian) else 1
+    longest, slowest, momentum = (LONGEST_FROZEN, SLOWEST, 0.0) if frozen else (LONGEST * order, 0.0, 0.0)
+    # Where so many levels down all is known, gaps are about so wide; a cycle of n steps reaches about n pixels far.
+    # In a flow of fourth order it reaches as far as the root of n.
+    length = min(max(SHORTEST, 2 ** (coarser_levels * order)), longest)
+    steps, cycles, before, distance, move = 0, 0, float("inf"), float("inf"), torch.zeros_like(u)
+    while steps < MOST_STEPS and cycles != most_cycles:
+        taus, mixes = fsi_steps((length,), tau)
+        ahead = u + momentum * move if momentum else u
+        after = engines.advance(step, ahead, [Numbers(size) for size in taus], engine, mixes=mixes, frozen=frozen)
+        after = after.clamp(low, high)
+        # Momentum in the wrong direction is dropped.
+        momentum = 0.0 if frozen and float(((after - ahead) * move).sum()) < 0 else MOMENTUM * frozen
+        move = after - u
+        change = float(move.detach().square().sum(dtype=torch.float64) / unknown) ** 0.5
+        u, steps, cycles = after, steps + length, cycles + 1
         # Changes that shrink by the factor q from cycle to cycle sum up to change q / (1 - q) from here on.
-        shrinking = min(change / before, 0.98) if before else 0.0
-        distance = change * shrinking / (1 - shrinking) if before < float("inf") else change
+        q = min(max(change / before if before else 0.0, slowest), 0.98)
+        distance = change * q / (1 - q) if before < float("inf") else change / (1 - slowest)
         if report is not None:
             report(distance)
         if distance <= tolerance:
             return u, distance, steps, True
-        if change > 0.5 * before and length < LONGEST:
+        if change > 0.5 * before and length < longest:
             length, change = 2 * length, float("inf")
         before = change
     return u, distance, steps, False
 
 
+def _linear(model: Model) -> bool:
+    g = model.activation.law.diffusivity
+    return g is not None and g.name == "homogeneous"
+
+
 def _bounds(model: Model, level: Level) -> tuple[float | None, float | None]:
     """The range of the known values, where the steady state cannot leave it."""
-    if model.max_min_limit() is None:
+    if model.max_min_limit(level.data.dim() - 2) is None:
         return -float("inf"), float("inf")
     values = level.data.detach().masked_select(level.known)
     return float(values.min()), float(values.max())

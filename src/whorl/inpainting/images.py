@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from whorl import models
+from whorl.activations import Anisotropic
 from whorl.errors import ShapeError
 from whorl.images import from_tensor, to_tensor
 from whorl.inpainting.fill import Report, fill
@@ -19,7 +20,7 @@ GREY_VALUES = 255
 """Contrast and tolerance are counted in grey values: so many lie between the smallest and the largest known value."""
 
 MODELS: dict[str, dict[str, Any]] = {
-    "eed": {"name": "eed", "diffusivity": "charbonnier", "contrast": 1.0, "sigma": 1.0},
+    "eed": {"name": "eed", "diffusivity": "charbonnier", "contrast": 2.0, "sigma": 1.5},
     "homogeneous": {"name": "perona-malik", "diffusivity": "homogeneous"},
     "biharmonic": {"name": "you-kaveh", "diffusivity": "homogeneous"},
 }
@@ -56,7 +57,7 @@ def inpaint(
     channel_axis : int, optional
         The axis of the channels; None for a grey image or volume.
     contrast : float, optional
-        Of ``"eed"``, in the image's own units; 1/255 of the range of the known values unless given.
+        Of ``"eed"``, in the image's own units; 2/255 of the range of the known values unless given.
     tolerance : float, optional
         How close to the steady state to stop, in the image's own units; 1/2550 of the range unless given.
     engine, device
@@ -133,7 +134,15 @@ def _built(model: str | models.Model, contrast: float | None, grey: float, dimen
         raise ValueError(f"inpaint: contrast = {contrast:g} has no meaning for {model!r}. Leave it out.")
     if "contrast" in settings:
         settings["contrast"] = settings["contrast"] * grey if contrast is None else contrast
-    return models.build(**settings)
+    built = models.build(**settings)
+    return built if model != "eed" else _with_shared_edges(built)
+
+
+def _with_shared_edges(model: models.Model) -> models.Model:
+    """The model with one diffusion tensor for all channels, so that their edges are continued together."""
+    phi = model.activation
+    shared = Anisotropic(phi.law, ("channels",), gamma=phi.gamma)
+    return models.Model(model.operator, shared, structure=model.structure, name=model.name, settings=model.settings)
 
 
 def _with_known(result: Any, image: Any, known: Tensor, channel_axis: int | None) -> Any:

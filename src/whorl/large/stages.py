@@ -67,8 +67,10 @@ def stages(
     >>> [stage.reach for stage in stages(build("eed", contrast=3.0), time=1.0)]
     [5, 5, 5]
     """
-    if model.fidelity is not None:
-        raise ValueError(f"{model.name}: a data term holds an image of its own and cannot be cut into windows.")
+    if model.fidelity is not None or model.kept is not None:
+        raise ValueError(
+            f"{model.name}: a data term and known pixels hold an image of their own and cannot be cut into windows."
+        )
     time = validation.number(time, "time", model.name, 0.0)
     if scheme != "explicit":
         run = _Run(model, time, scheme, cycles, tau, insist, engine, dimension)

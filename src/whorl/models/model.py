@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from whorl import engines
 from whorl.activations import Activation
-from whorl.energies import Energy, QuadraticFidelity, refusal
+from whorl.energies import Energy, KnownPixels, QuadraticFidelity, refusal
 from whorl.foundations import validation
 from whorl.foundations.types import Image
 from whorl.operators import Operator
@@ -45,14 +46,17 @@ class Model(nn.Module):
         The operator whose responses steer the nonlinearity, if not ``operator``.
     fidelity : QuadraticFidelity, optional
         A data term; see :meth:`with_data`.
+    kept : KnownPixels, optional
+        Pixels that keep their values; see :meth:`inpaint`.
     name, settings
         How the model was built, for error messages and files.
 
     Guarantees
     ----------
-    ``rhs`` is minus the gradient of ``energy`` where there is one; the mean is conserved (without data term); constants
-    stay to the last bit; steps up to ``step_limit()`` never raise energy or L2 norm, steps up to ``max_min_limit()``
-    never widen the range of grey values.
+    ``rhs`` is minus the gradient of ``energy`` where there is one; the mean is conserved (without data term and known
+    pixels); constants stay to the last bit; steps up to ``step_limit()`` never raise energy or L2 norm (with known
+    pixels: the distance to the steady state, where the flow is linear), steps up to ``max_min_limit()`` never widen the
+    range of grey values. Known pixels keep their values to the last bit.
     """
 
     def __init__(
@@ -62,25 +66,28 @@ class Model(nn.Module):
         *,
         structure: Operator | None = None,
         fidelity: QuadraticFidelity | None = None,
+        kept: KnownPixels | None = None,
         name: str = "model",
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__()
         self.operator, self.activation, self.structure, self.fidelity = operator, activation, structure, fidelity
+        self.kept = kept
         self.name, self.settings = name, dict(settings or {})
         self._described = Described(operator, activation, structure, fidelity)
 
     @property
     def description(self) -> Step:
         """The step of the model, as engines take it."""
-        return self._described.of(self.operator, self.activation, self.structure, self.fidelity)
+        return self._described.of(self.operator, self.activation, self.structure, self.fidelity, self.kept)
 
     def energy(self, u: Image) -> Tensor:
         """The energy of the image, all of the batch together; an error where the model has none."""
         reason = self.no_energy()
         if reason:
             raise ValueError(f"{self.name}: no energy exists: {reason}")
-        energy: Tensor = Energy(self.operator, self.activation)(self._checked(u))
+        u = self._held(u)
+        energy: Tensor = Energy(self.operator, self.activation)(u)
         return energy if self.fidelity is None else energy + self.fidelity(u)
 
     def no_energy(self) -> str:
@@ -91,7 +98,8 @@ class Model(nn.Module):
 
     def rhs(self, u: Image) -> Image:
         r"""The right hand side :math:`-K^* \Phi(K u)` (minus the gradient of the data term) of the flow."""
-        return -self.description.gradient(self._checked(u))
+        change = -self.description.gradient(self._held(u))
+        return change if self.kept is None else self.kept.free(change)
 
     def step_limit(self, dimension: int | None = None) -> float:
         r"""The L2 limit :math:`2 / (\|K\|^2 g_{\max} + w)` of explicit steps; refused above, unless insisted.
@@ -189,14 +197,22 @@ class Model(nn.Module):
 
         ``weight`` is one number, or a tensor with one for each pixel.
         """
-        return Model(
-            self.operator,
-            self.activation,
-            structure=self.structure,
-            fidelity=QuadraticFidelity(data, weight),
-            name=self.name,
-            settings=self.settings,
-        )
+        return self._with(QuadraticFidelity(data, weight), self.kept)
+
+    def inpaint(self, image: Image, mask: Tensor) -> "Model":
+        """The same model on the pixels under the mask alone; the others keep the values of ``image``.
+
+        ``mask`` is True where to fill, and broadcasts to the image; what stands there in ``image`` has no effect. The
+        step limits stay as they are. :func:`whorl.inpainting.fill` takes the flow to its steady state.
+
+        >>> from whorl.models import build
+        >>> image, mask = torch.tensor([[[[0.0, 9.0, 4.0]] * 3]]), torch.tensor([[False, True, False]] * 3)
+        >>> build("perona-malik", diffusivity="homogeneous").inpaint(image, mask)(image, time=50.0)[0, 0, 1]
+        tensor([0., 2., 4.])
+        """
+        if mask.dtype != torch.bool:
+            raise ValueError(f"{self.name}: the mask must be of type bool, True where to fill, got {mask.dtype}.")
+        return self._with(self.fidelity, KnownPixels(image, ~mask))
 
     @property
     def reach(self) -> int:
@@ -235,8 +251,24 @@ class Model(nn.Module):
                 progress(done, total)
         return u
 
+    def _with(self, fidelity: QuadraticFidelity | None, kept: KnownPixels | None) -> "Model":
+        return Model(
+            self.operator,
+            self.activation,
+            structure=self.structure,
+            fidelity=fidelity,
+            kept=kept,
+            name=self.name,
+            settings=self.settings,
+        )
+
     def _weight(self) -> float:
         return 0.0 if self.fidelity is None else self.fidelity.weight
+
+    def _held(self, u: Image) -> Image:
+        """The image, with the known values put in."""
+        u = self._checked(u)
+        return u if self.kept is None else self.kept(u)
 
     def _checked(self, u: Image) -> Image:
         u = validation.image(u, self.name, self.operator.dimension)

@@ -3,15 +3,23 @@
 from dataclasses import dataclass
 
 from whorl.activations import Activation
-from whorl.operators import CellGradient, Composed, Operator, ScaleStack, Smoothing
+from whorl.operators import CellGradient, Composed, Laplacian, Operator, ScaleStack, Smoothing
 
-__all__ = ["Cells", "Form", "form_of"]
+__all__ = ["BIHARMONIC", "SHARED_EDGES", "Cells", "Form", "form_of"]
 
 LAWS = ("uncoupled", "isotropic", "anisotropic", "edge-enhancing", "coherence-enhancing")
 """The laws that have a form."""
 
+SHARED_EDGES = "edge-enhancing of channels"
+"""The edge-enhancing law of the gradients of several channels: engines that know it of one need not know this one."""
+
 Taps = tuple[float, ...]
 """The weights :math:`w_0, \\dots, w_R` of a Gaussian."""
+
+
+BIHARMONIC = "biharmonic"
+r"""The step :math:`u - \tau \Delta^2 u`, a product of two of second order: :math:`(1 - s \Delta)(1 + s \Delta) u` with
+:math:`s^2 = \tau`."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +76,17 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
         return f"the diffusivity {type(g).__name__} has no compiled form"
     if law.contrast.dim():
         return "a contrast per scale has no compiled form"
-    flux = _cells(operator)
+    fourth = type(operator) is Laplacian and structure is None and g is not None and g.name == "homogeneous"
+    flux = _cells(operator.gradient if fourth and isinstance(operator, Laplacian) else operator)
     if flux is None:
         return f"{type(operator).__name__} has no compiled form"
     steering = flux if structure is None else _cells(structure)
     if steering is None:
         return f"a structure from {type(structure).__name__} has no compiled form"
     scales = len(steering.taps)
-    if law.name == "edge-enhancing" and (steering.alpha != 0.5 or scales > 1 or activation.couple):
-        return "edge-enhancing diffusion of several gradients has no compiled form"
+    edges, shared = law.name == "edge-enhancing", "channels" in activation.couple
+    if edges and (steering.alpha != 0.5 or scales > 1 or "scales" in activation.couple):
+        return "edge-enhancing diffusion of several gradients of one channel has no compiled form"
     couple_scales = "scales" in activation.couple and (scales > 1 or activation.inside is not None)
     if not couple_scales and scales not in (1, len(flux.taps)):
         return f"a structure of {scales} scales for a flux of {len(flux.taps)} has no compiled form"
@@ -90,14 +100,14 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
             return "a smoothed structure without directions has no compiled form"
         rho = tuple(tuple(taps) for taps in activation.smoothing.weights_along(2))
     return Form(
-        law=law.name,
+        law=BIHARMONIC if fourth else SHARED_EDGES if edges and shared else law.name,
         diffusivity="none" if g is None else g.name,
         gamma=activation.gamma,
         flux=flux,
         structure=steering,
         omega=tuple(operator.get_buffer("omega").tolist()) if isinstance(operator, ScaleStack) else (1.0,),
         inside=inside,
-        couple_channels="channels" in activation.couple,
+        couple_channels=shared,
         couple_scales=couple_scales,
         rho=rho,
         floor=getattr(law, "across", 0.0),

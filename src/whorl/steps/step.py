@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from whorl.activations import Activation
-from whorl.energies import QuadraticFidelity
+from whorl.energies import KnownPixels, QuadraticFidelity
 from whorl.foundations.types import Image, Responses
 from whorl.operators import Operator
 from whorl.steps.form import Form, form_of
@@ -60,12 +60,15 @@ class Step:
         The operator whose responses the nonlinearity looks at, if not ``operator``.
     fidelity : QuadraticFidelity, optional
         A data term :math:`D`, whatever has ``gradient(u)``.
+    kept : KnownPixels, optional
+        Pixels that keep their values.
     """
 
     operator: Operator
     activation: Activation
     structure: Operator | None = None
     fidelity: QuadraticFidelity | None = None
+    kept: KnownPixels | None = None
     _forms: dict[tuple[int, ...], Form | str] = field(default_factory=dict, repr=False)
     _space: list[SpaceForm | str] = field(default_factory=list, repr=False)
     key: int = field(default_factory=lambda: next(_KEYS), init=False, repr=False)
@@ -75,7 +78,7 @@ class Step:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and steps from files are new: they have a key of their own."""
-        return Step, (self.operator, self.activation, self.structure, self.fidelity)
+        return Step, (self.operator, self.activation, self.structure, self.fidelity, self.kept)
 
     @property
     def steering(self) -> Operator:
@@ -103,7 +106,10 @@ class Step:
         return self._space[0]
 
     def gradient(self, u: Image, seen: Responses | None = None) -> Image:
-        r"""The direction of descent, :math:`K^* \Phi(K u) + \nabla D(u)`; ``seen`` are responses that steer instead."""
+        r"""The direction of descent, :math:`K^* \Phi(K u) + \nabla D(u)`; ``seen`` are responses that steer instead.
+
+        Known pixels are for the loop over steps to put back.
+        """
         K, phi = self.operator, self.activation
         if seen is None and self.structure is not None:
             seen = self.structure(u)
@@ -171,6 +177,7 @@ class Described:
         activation: Activation,
         structure: Operator | None,
         fidelity: QuadraticFidelity | None = None,
+        known: KnownPixels | None = None,
     ) -> Step:
         """The step of these parts."""
         kept = self._step
@@ -179,6 +186,7 @@ class Described:
             or kept.activation is not activation
             or kept.structure is not structure
             or kept.fidelity is not fidelity
+            or kept.kept is not known
         ):
-            kept = self._step = Step(operator, activation, structure, fidelity)
+            kept = self._step = Step(operator, activation, structure, fidelity, known)
         return kept

@@ -20,6 +20,7 @@ __all__ = [
     "COHERENCE",
     "EDGES",
     "ISOTROPIC",
+    "SHARED",
     "UNCOUPLED",
     "bilinear",
     "collect",
@@ -33,13 +34,13 @@ __all__ = [
     "store",
 ]
 
-UNCOUPLED, ISOTROPIC, ANISOTROPIC, EDGES, COHERENCE = range(5)
-"""The laws; the last two see and multiply as the anisotropic one does, and differ in the tensor."""
+UNCOUPLED, ISOTROPIC, ANISOTROPIC, EDGES, COHERENCE, SHARED = range(6)
+"""The laws; the last three see and multiply as the anisotropic one does, and differ in the tensor."""
 
 
 def by_law(uncoupled: Any, isotropic: Any, anisotropic: Any) -> Any:
     """A function whose first argument is the literal of a law, where all laws with a full tensor are alike."""
-    return by_literal(uncoupled, isotropic, anisotropic, anisotropic, anisotropic)
+    return by_literal(uncoupled, isotropic, *[anisotropic] * 4)
 
 
 @compiled()

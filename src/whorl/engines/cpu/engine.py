@@ -15,15 +15,17 @@ from whorl.engines.base import Row, Steps
 from whorl.engines.cpu.coherent import coherent
 from whorl.engines.cpu.derivative import derivative
 from whorl.engines.cpu.fields import Array, Values, constants, directions, fields_of, gradients, kind
-from whorl.engines.cpu.pipeline import LINE, SLOTS, pipeline, pitch
+from whorl.engines.cpu.held import Held, held
+from whorl.engines.cpu.pipeline import GIVEN, LINE, SLOTS, pipeline, pitch
 from whorl.engines.cpu.rows import LANE
+from whorl.engines.cpu.steering import steering
 from whorl.engines.cpu.strips import strip
 from whorl.engines.cpu.tangents import tangents
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.volumes import advance_volume, lacks
 from whorl.engines.cpu.workspace import fresh, room
 from whorl.engines.differentiable import ForwardEngine, plane_form
-from whorl.steps import Form, Known, SpaceForm, Step
+from whorl.steps import BIHARMONIC, Form, Known, SpaceForm, Step
 
 __all__ = ["NumbaEngine"]
 
@@ -57,20 +59,27 @@ class NumbaEngine(ForwardEngine):
 
     def in_plane(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
         step, start, C, frozen = steps.step, u, u.shape[1], steps.frozen
-        form, data = plane_form(step), step.fidelity is not None
+        form, values, mixes = plane_form(step), _values(step, steps.numbers), list(steps.mixes)
+        if form.law == BIHARMONIC:
+            return _fourth_order(steps, u)
+        if len({each[1:] for each in values}) <= 1:
+            if frozen and form.flux.plain and not form.rho and values:
+                return _piped(form, u, values, mixes, out, held(step, u), _tensors(form, u, values[0]))
+            if form.pointwise and not frozen:
+                return _piped(form, u, values, mixes, out, held(step, u))
+        bound = step.fidelity is not None or step.kept is not None
         if frozen:
             # Further channels hold the first image. The tensor comes from them, and the steps leave them as they are.
-            form, u = replace(form, frozen=True), u if data else torch.cat([u, u], 1)
-        values = _values(step, steps.numbers)
-        if form.pointwise and not data and len({each[1:] for each in values}) <= 1:
-            return _piped(form, u, values, list(steps.mixes), out)
+            form, u = replace(form, frozen=True), u if bound else torch.cat([u, u], 1)
 
         def one(u: Tensor, each: Row) -> Tensor:
             into = out if len(values) == 1 and not frozen else None
             given = Values.of(step.complete(each))
-            if frozen and data:  # a data term knows the channels of the image alone
+            if frozen and bound:  # data and masks know the channels of the image alone
                 return _smoothed(form, torch.cat([u, start], 1), given, None)[:, :C]
-            return _piped(form, u, [given], [], into) if form.pointwise else _smoothed(form, u, given, into)
+            if form.pointwise:
+                return _piped(form, u, [given], [], into, held(None, u))
+            return _smoothed(form, u, given, into)
 
         done = steps.one_by_one(u, one)
         return done[:, :C].contiguous() if frozen else done
@@ -79,7 +88,7 @@ class NumbaEngine(ForwardEngine):
         form, steer = steps.step.space, u if steps.frozen else None
         assert isinstance(form, SpaceForm)
         pairs = [Values.of(steps.step.complete(each))[:2] for each in steps.numbers]
-        if steps.step.fidelity is None:
+        if steps.step.fidelity is None and steps.step.kept is None:
             return advance_volume(form, u, pairs, steps.mixes, steer=steer, out=out)
         known = dict(zip(map(id, steps.numbers), pairs, strict=True))
 
@@ -153,14 +162,62 @@ def _values(step: Step, numbers: Sequence[Row]) -> list[Values]:
     return found
 
 
-def _piped(form: Form, u: Tensor, numbers: list[Values], mixes: list[float], into: Tensor | None) -> Tensor:
+def _fourth_order(steps: Steps, u: Tensor) -> Tensor:
+    """Every step as two of second order, there and back by the root of its size."""
+    form = plane_form(steps.step)
+
+    def one(u: Tensor, each: Row) -> Tensor:
+        given = Values.of(steps.step.complete(each))
+        pair = [given._replace(tau=sign * math.sqrt(given.tau)) for sign in (1, -1)]
+        return _piped(form, u, pair, [], None, held(None, u))
+
+    return steps.one_by_one(u, one)
+
+
+Tensors = tuple[Array, Array, Array]
+"""The entries of one diffusion tensor for each cell and group of fields."""
+
+
+def _tensors(form: Form, u: Tensor, numbers: Values) -> Tensors:
+    """The diffusion tensors of the image."""
+    n, C, H, W = u.shape
+    where = fields_of(form, C, _real(u))
+    values, real = constants(form, where, numbers), where.taps.dtype
+    used = np.unique(where.seen)
+    seen, kernel, flat = np.searchsorted(used, where.seen), steering(*kind(form)), _flat(u)
+    scale = real.type(_scale(form, float(values.unit)))
+    count = n * len(seen) * (H + 1) * (W + 1)
+    lacking = {"isotropic": (1, 2), "uncoupled": (1,)}.get(form.law, ())
+    A, B, D = (np.empty(0 if entry in lacking else count, real) for entry in range(3))
+
+    def work(image: int, r0: int, r1: int) -> None:
+        (fields,) = room((len(used) * (r1 - r0 + 1) * (W + 2),), real)
+        kernel(
+            flat, image, C, H, W, r0, r1, where.channel[used], where.scale[used], seen, values.weight[used] * scale,
+            where.taps, where.start, where.radius, where.structure, values.rate / scale, real.type(1), fields, A, B, D,
+        )  # fmt: skip
+
+    run(work, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H + 1, n, 32)])
+    return A, B, D
+
+
+def _piped(
+    form: Form,
+    u: Tensor,
+    numbers: list[Values],
+    mixes: list[float],
+    into: Tensor | None,
+    bound: Held,
+    tensors: Tensors | None = None,
+) -> Tensor:
     n, C, H, W = u.shape
     if not numbers:
         return u.clone() if into is None else into.copy_(u)
     members = C if form.couple_channels else 1
     groups = n * C // members
     where = fields_of(form, C, _real(u))
-    kernel = pipeline(*kind(form), members if members in (1, 3) else 0)
+    together = GIVEN if tensors is not None else members if members in (1, 3) else 0
+    kernel = pipeline(*kind(form), together)
     real = where.taps.dtype
     taus, mixes = [each.tau for each in numbers], mixes or [1.0] * len(numbers)
     # All steps have the same contrast.
@@ -168,19 +225,21 @@ def _piped(form: Form, u: Tensor, numbers: list[Values], mixes: list[float], int
     # With one scale the weight is common to all fields and can join the rate.
     scale = _scale(form, float(unit.unit) * float(unit.weight[-1]))
     inner, more = real.type(unit.rate * unit.weight[-1] / real.type(scale)), real.type(scale)
-    sizes = (np.array(taus) * float(unit.factor[-1])).astype(real)
+    sizes = (np.array(taus) * float(unit.factor[where.moved[0, 0]])).astype(real)
+    pulls = np.array(taus if bound.pulled else [], real)
     shares = np.array(mixes, real)
     depth, width = _window(W, members * u.element_size(), len(taus))
-    width = min(width, LANE - 5 * LINE) if members == 3 else width
+    width = min(width, LANE - 5 * LINE) if together == 3 else width
     columns = split(W, width, LINE)
 
     def work(arrays: tuple[Any, ...], some: slice, g: int, r0: int, r1: int, c0: int, c1: int) -> None:
         left, right = max(0, c0 - LINE), min(W, c1 + LINE)
-        line, lanes = LANE if members == 3 else pitch(right - left), depth * members
+        line, lanes = LANE if together == 3 else pitch(right - left), depth * members
         sizes_of_room = (lanes * SLOTS + members) * line, lanes * line, lanes * line, line, line, line
+        rows, across, down, *J = room(sizes_of_room, real)
         kernel(
             *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some],
-            where.flux, inner, more, *room(sizes_of_room, real), line,
+            where.flux, inner, more, rows, across, down, *(tensors or J), line, pulls[some], *bound.arrays,
         )  # fmt: skip
 
     free: list[Tensor] = []

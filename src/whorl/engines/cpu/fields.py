@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from whorl.engines.cpu.cells import ANISOTROPIC, COHERENCE, EDGES, ISOTROPIC, UNCOUPLED
+from whorl.engines.cpu.cells import ANISOTROPIC, COHERENCE, EDGES, ISOTROPIC, SHARED, UNCOUPLED
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
-from whorl.steps import Cells, Form, Known
+from whorl.steps import BIHARMONIC, SHARED_EDGES, Cells, Form, Known
 
 __all__ = ["Constants", "Fields", "Values", "coefficients", "constants", "directions", "fields_of", "gradients", "kind"]
 
@@ -19,6 +19,8 @@ LAWS = {
     "anisotropic": ANISOTROPIC,
     "edge-enhancing": EDGES,
     "coherence-enhancing": COHERENCE,
+    SHARED_EDGES: SHARED,
+    BIHARMONIC: ISOTROPIC,
 }
 """The literal number of each law."""
 

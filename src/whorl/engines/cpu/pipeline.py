@@ -2,8 +2,8 @@
 
 Rows travel through a pipeline: as soon as two rows of an iterate exist, the row of cells between them is evaluated and
 completes a row of the next iterate. Of every iterate only the last few rows and one row of fluxes are kept, in the
-caches; the image is read once and written once for all steps together. A step may be mixed with the iterate before it,
-as semi-iterative schemes do.
+caches; the image is read once and written once for all steps together. A step may be pulled towards data, mixed with
+the iterate before it, as semi-iterative schemes do, and have its known pixels put back.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,23 @@ from functools import cache
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, one, put, source_stamp, zero
-from whorl.engines.cpu.rows import copy_row, mirror_ends, mix_row, step_alone, step_three, step_under, structure, tensor
+from whorl.engines.cpu.rows import (
+    copy_row,
+    keep_row,
+    mirror_ends,
+    mix_row,
+    pull_row,
+    step_alone,
+    step_three,
+    step_under,
+    structure,
+    tensor,
+)
 
-__all__ = ["LINE", "SLOTS", "pipeline", "pitch"]
+__all__ = ["GIVEN", "LINE", "SLOTS", "pipeline", "pitch"]
+
+GIVEN = -1
+"""In place of the number of coupled fields: any number, under tensors that are given."""
 
 SLOTS = 4
 """Rows kept of every iterate: the step after next looks back at a row three rows above the newest."""
@@ -29,14 +43,18 @@ def pitch(width: int) -> int:
 
 @cache
 def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
-    """The kernel for one coupling and one diffusivity, for ``together`` coupled fields: 1, 3, or 0 for any number.
+    """The kernel for one coupling and one diffusivity, for ``together`` coupled fields: 1, 3, 0 (any), or ``GIVEN``.
 
     It advances rows ``r0 <= y < r1`` and columns ``c0 <= x < c1`` of ``members`` coupled fields, from ``first`` on,
     of the flat array ``u``, by ``len(taus)`` steps. It works on columns ``left <= x < right``: what the window's own
     mirrored ends do wrong creeps in by one pixel per step and must not reach the columns asked for. Where ``mixes`` is
     not 1, the step is extrapolated from the iterate before, which is ``before`` for the first; if ``keep``, the last
     iterate but one goes to ``out_before``. ``rows``, ``across`` and ``down`` give room for ``SLOTS`` rows and one of
-    fluxes per step and member, and one more row per member; ``J`` for a tensor.
+    fluxes per step and member, and one more row per member; ``J`` for a tensor, or holds the given ones of all cells.
+
+    Where ``pulls`` is not empty, every step goes by ``pulls[s] * weights`` towards ``data``, a flat batch like ``u``;
+    where ``known`` is not empty, pixels with a one in it keep their values. Field f has the plane ``weighed[f]`` of the
+    weights and ``masked[f]`` of the mask.
     """
     stamp = source_stamp()
 
@@ -45,6 +63,7 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
         u: Any, before: Any, out: Any, out_before: Any, keep: bool, first: int, members: int, H: int, W: int,
         r0: int, r1: int, c0: int, c1: int, left: int, right: int, taus: Any, mixes: Any, k: Any, rate: float,
         more: float, rows: Any, across: Any, down: Any, Ja: Any, Jb: Any, Jc: Any, pitch: int,
+        pulls: Any, data: Any, weights: Any, weighed: Any, known: Any, masked: Any,
     ) -> int:  # fmt: skip
         steps, width = taus.shape[0], right - left
         for j in range(steps * members * pitch):
@@ -79,6 +98,13 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
                     target, ahead, apart = out, place, H * W
                 if together == 1:
                     step_alone(coupling, kind, rows, t, b, a, z, k, rate, more, across, down, c, target, ahead, tau)
+                elif together == GIVEN:
+                    cell = (first // members * (H + 1) + y) * (W + 1) + left
+                    for m in range(members):
+                        step_under(
+                            coupling, rows, t + m * pitch, b + m * pitch, a, z, Ja[cell:], Jb[cell:], Jc[cell:], k,
+                            across, down, c + m * pitch, target, ahead + m * apart, tau,
+                        )  # fmt: skip
                 elif together == 3:
                     step_three(coupling, kind, rows, t, b, a, z, k, rate, more, across, down, c, rows, ahead, tau)
                 else:
@@ -95,12 +121,20 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
                     continue
                 for m in range(members):
                     here, there = ahead + m * apart, place + m * H * W
+                    pixel = (y - 1) * W + left + a
+                    same_row = (SLOTS * s + done) * size + m * pitch + LINE
+                    if pulls.shape[0] > 0:
+                        share = weighed[first + m] * H * W + pixel
+                        pull_row(data, there + a, weights, share, rows, same_row + a, target, here + a, z - a, pulls[s])
                     if at(mixes, s) != 1:
                         if s == 0:
                             mix_row(before, there + a, target, here + a, z - a, at(mixes, s))
                         else:
                             last_row = (SLOTS * (s - 1) + done) * size + m * pitch + LINE
                             mix_row(rows, last_row + a, target, here + a, z - a, at(mixes, s))
+                    if known.shape[0] > 0:
+                        mark = masked[first + m] * H * W + pixel
+                        keep_row(known, mark, rows, same_row + a, target, here + a, z - a)
                     if spare > 0:
                         mirror_ends(rows, here - 1, width)
                     elif together == 3:

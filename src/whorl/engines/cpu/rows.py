@@ -9,8 +9,8 @@ from whorl.engines.cpu.arithmetic import at, compiled, fma, put
 from whorl.engines.cpu.cells import collect, entries, flow, haar, joint, measure, meet, spread, store
 from whorl.engines.cpu.tensors import respond
 
-__all__ = ["LANE", "copy_row", "divergence_row", "flux", "mirror_ends", "mix_row", "step_alone"]
-__all__ += ["step_three", "step_under", "structure", "tensor"]
+__all__ = ["LANE", "copy_row", "divergence_row", "flux", "keep_row", "mirror_ends", "mix_row", "pull_row"]
+__all__ += ["step_alone", "step_three", "step_under", "structure", "tensor"]
 
 
 @compiled()
@@ -165,6 +165,24 @@ def mix_row(u: Any, source: int, rows: Any, target: int, n: int, mix: float) -> 
     """``mix`` times the target and ``1 - mix`` times the source, exact where both agree."""
     for j in range(n):
         put(rows, target + j, fma(mix, at(rows, target + j) - at(u, source + j), at(u, source + j)))
+
+
+@compiled()
+def pull_row(
+    f: Any, data: int, w: Any, weight: int, u: Any, source: int, rows: Any, target: int, n: int, tau: float
+) -> None:
+    """Move the target by ``tau w (f - u)``."""
+    for j in range(n):
+        force = at(w, weight + j) * (at(f, data + j) - at(u, source + j))
+        put(rows, target + j, fma(tau, force, at(rows, target + j)))
+
+
+@compiled()
+def keep_row(known: Any, mark: int, u: Any, source: int, rows: Any, target: int, n: int) -> None:
+    """Put the source back where pixels are known."""
+    for j in range(n):
+        old, new = at(u, source + j), at(rows, target + j)
+        put(rows, target + j, old if at(known, mark + j) != 0 else new)
 
 
 @compiled()

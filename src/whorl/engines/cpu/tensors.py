@@ -3,12 +3,14 @@ r"""From structure to diffusion tensor, cell by cell: :math:`D = h(J)` in the se
 The anisotropic case is :math:`h(J) = \tfrac12 (h_1 + h_2) I + h[\nu_2, \nu_1] (J - t I)` with the eigenvalues
 :math:`\nu_{1,2} = t \pm \delta`. Where they meet, the secant is multiplied by zero, so any finite value serves.
 Edge-enhancing diffusion has :math:`I + h[0, \mathrm{tr} J]\, J` of a single gradient, coherence-enhancing diffusion the
-eigenvalues :math:`a` and :math:`a + (1 - a) \exp(-\lambda^4 / (2\delta)^2)`.
+eigenvalues :math:`a` and :math:`a + (1 - a) \exp(-\lambda^4 / (2\delta)^2)`. Edges shared by channels have the
+eigenvalues :math:`h(\nu_1)` and 1.
 """
 
 import math
 from typing import Any
 
+from whorl.activations.enhancing import TOGETHER
 from whorl.engines.cpu.arithmetic import (
     by_literal,
     compiled,
@@ -76,9 +78,20 @@ def _coherence(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyp
     return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)
 
 
+def _shared_edges(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+    centre, split, radius = parted(xx, xy, yy)
+    large = centre + radius
+    fall = value(kind, large, rate) - one(xx)
+    # Directions of nearly equal eigenvalues get the mean of both; see the law.
+    secant = fall / max(radius + radius, max(_together(xx) * large, tiny(xx)))
+    mean = fma(half(xx), fall, one(xx))
+    return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)
+
+
+_together = literal(TOGETHER)
 _calm, _minus_log2e = literal(1 / 30), literal(-1 / math.log(2))
 
-respond = by_literal(_uncoupled, _isotropic, _anisotropic, _edges, _coherence)
+respond = by_literal(_uncoupled, _isotropic, _anisotropic, _edges, _coherence, _shared_edges)
 """The tensor (a, b, c) of one cell from its structure.
 
 ``more`` is a further number of the law: for the anisotropic one the power of two by which entries are scaled, ``rate``

@@ -1,0 +1,110 @@
+"""The settings of ``whorl.inpaint``: chosen on training photographs, one setting for all densities.
+
+``python -m experiments.inpainting --data FOLDER`` fills pictures of Train400 from 1, 2, 5, 10 and 20 % of their pixels,
+drawn at random, with every setting of the list below, and writes mean PSNRs to ``results/inpainting.json``. Settings
+that have results already are left alone, so a run can be stopped and goes on where it was. ``--table`` prints them.
+"""
+
+import argparse
+import json
+import platform
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+import whorl
+from whorl import models
+from whorl.inpainting import fill
+
+DENSITIES = (0.01, 0.02, 0.05, 0.1, 0.2)
+PICTURES = 12
+RESULTS = Path(__file__).parent / "results" / "inpainting.json"
+
+SETTINGS: list[dict[str, Any]] = [
+    {"name": "perona-malik", "diffusivity": "homogeneous"},
+    {"name": "you-kaveh", "diffusivity": "homogeneous"},
+    *(
+        {"name": "eed", "diffusivity": "charbonnier", "contrast": contrast, "sigma": sigma, "alpha": 0.41, "gamma": 0.0}
+        for contrast, sigma in product([1.0, 2.0, 4.0], [0.7, 1.0, 1.5])
+    ),
+    *(
+        {"name": "eed", "diffusivity": "rational", "contrast": contrast, "sigma": 1.0, "alpha": 0.41, "gamma": 0.0}
+        for contrast in (4.0, 8.0)
+    ),
+    *(
+        {"name": "eed", "diffusivity": "charbonnier", "contrast": 2.0, "sigma": 1.0, "alpha": alpha, "gamma": gamma}
+        for alpha, gamma in ((0.25, 0.0), (0.49, 0.0), (0.41, 1.0))
+    ),
+]
+"""Contrasts in grey values, sigma in pixels."""
+
+
+def pictures(folder: Path, count: int = PICTURES) -> list[Tensor]:
+    """Grey pictures ``(1, 1, y, x)``, spread evenly over the folder."""
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".png", ".jpg"))
+    chosen = files[:: len(files) // count][:count]
+    return [torch.from_numpy(np.array(Image.open(path).convert("L"))).float()[None, None] for path in chosen]
+
+
+def masks(u: Tensor, seed: int) -> dict[float, Tensor]:
+    """Where pixels are known, for every density."""
+    draw = torch.rand(u.shape, generator=torch.Generator().manual_seed(seed))
+    return {density: draw < density for density in DENSITIES}
+
+
+def psnr(u: Tensor, clean: Tensor) -> float:
+    """In dB, of a result that is rounded and cut off as a file would be."""
+    return float(10 * torch.log10(255**2 / (u.round().clamp(0, 255) - clean).square().mean()))
+
+
+@torch.no_grad()
+def measured(setting: dict[str, Any], clean: list[Tensor]) -> dict[str, float]:
+    """The mean PSNR of one setting at every density."""
+    model = models.build(**setting)
+    found: dict[float, list[float]] = {density: [] for density in DENSITIES}
+    for seed, u in enumerate(clean):
+        for density, known in masks(u, seed).items():
+            found[density].append(psnr(fill(model, u, known).image, u))
+    return {f"{density:g}": round(float(np.mean(values)), 3) for density, values in found.items()}
+
+
+def table(document: dict[str, Any]) -> str:
+    """The settings, best mean first."""
+    rows = sorted(document["settings"], key=lambda row: -np.mean(list(row["psnr"].values())))
+    return "\n".join(
+        " ".join(f"{value:6.2f}" for value in row["psnr"].values()) + "   "
+        + " ".join(f"{key}={value}" for key, value in row["setting"].items())
+        for row in rows
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Try what has not been tried, and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.inpainting", description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder that holds Train400")
+    parser.add_argument("--table", action="store_true", help="measure nothing, print what the result file says")
+    given = parser.parse_args()
+    document: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"settings": []}
+    if not given.table:
+        clean = pictures(given.data / "Train400")
+        document |= {
+            "about": f"mean PSNR in dB on {len(clean)} pictures of Train400, by share of pixels known",
+            "command": "python -m experiments.inpainting",
+            "versions": {"whorl": whorl.__version__, "torch": torch.__version__, "python": platform.python_version()},
+        }
+        done = [row["setting"] for row in document["settings"]]
+        for setting in SETTINGS:
+            if setting not in done:
+                document["settings"].append({"setting": setting, "psnr": measured(setting, clean)})
+                RESULTS.write_text(json.dumps(document, indent=1) + "\n")
+                print(table({"settings": document["settings"][-1:]}), flush=True)
+    print(table(document))
+
+
+if __name__ == "__main__":
+    main()

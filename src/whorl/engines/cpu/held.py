@@ -1,0 +1,45 @@
+"""What holds an image during a step, as the arrays its kernels take: data with weights, and known pixels."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from whorl.steps import Step
+
+__all__ = ["Held", "held"]
+
+Array = np.ndarray[Any, Any]
+
+
+class Held(NamedTuple):
+    """Whether data pull, and ``data, weights, weighed, known, masked`` of the pipeline."""
+
+    pulled: bool
+    arrays: tuple[Array, ...]
+
+
+def held(step: Step | None, u: Tensor) -> Held:
+    """The data term and the known pixels of a step on this image; empty arrays for what it has not."""
+    real = u.numpy().dtype
+    data = weights = np.empty(0, real)
+    known = np.empty(0, np.uint8)
+    weighed = masked = np.empty(0, np.int64)
+    term, kept = (None, None) if step is None else (step.fidelity, step.kept)
+    if term is not None:
+        f, w = term.on(u)
+        data, (weights, weighed) = f.to(u.dtype).contiguous().numpy().reshape(-1), _planes(w, u)
+        weights = weights.astype(real, copy=False)
+    if kept is not None:
+        known, masked = _planes(kept.get_buffer("known"), u)
+        known = known.view(np.uint8)
+    return Held(term is not None, (data, weights, weighed, known, masked))
+
+
+def _planes(part: Tensor, u: Tensor) -> tuple[Array, Array]:
+    """The flat planes of what broadcasts over images or channels, and which of them every field has."""
+    n, c = u.shape[:2]
+    images, channels = part.shape[:2]
+    image, channel = np.divmod(np.arange(n * c), c)
+    plane = (image % images) * channels + channel % channels
+    return part.contiguous().numpy().reshape(-1), plane.astype(np.int64)
