@@ -33,13 +33,19 @@ SETTINGS: list[dict[str, Any]] = [
         for contrast, sigma in product([1.0, 2.0, 4.0], [0.7, 1.0, 1.5])
     ),
     *(
-        {"name": "eed", "diffusivity": "rational", "contrast": contrast, "sigma": 1.0, "alpha": 0.41, "gamma": 0.0}
-        for contrast in (4.0, 8.0)
+        {"name": "eed", "diffusivity": "charbonnier", "contrast": contrast, "sigma": sigma, "alpha": alpha, "gamma": g}
+        for contrast, sigma, alpha, g in (
+            (2.0, 2.0, 0.41, 0.0),
+            (1.5, 2.0, 0.41, 0.0),
+            (2.0, 1.5, 0.25, 0.0),
+            (2.0, 1.5, 0.1, 0.0),
+            (2.0, 1.5, 0.0, 0.0),
+            (2.0, 2.0, 0.1, 0.0),
+            (2.0, 1.5, 0.49, 0.0),
+            (2.0, 1.5, 0.41, 1.0),
+        )
     ),
-    *(
-        {"name": "eed", "diffusivity": "charbonnier", "contrast": 2.0, "sigma": 1.0, "alpha": alpha, "gamma": gamma}
-        for alpha, gamma in ((0.25, 0.0), (0.49, 0.0), (0.41, 1.0))
-    ),
+    {"name": "eed", "diffusivity": "rational", "contrast": 6.0, "sigma": 1.5, "alpha": 0.41, "gamma": 0.0},
 ]
 """Contrasts in grey values, sigma in pixels."""
 

@@ -18,7 +18,8 @@ import whorl
 def show(pictures, zoom=None):
     """Pictures side by side, and below them a part of each, enlarged."""
     rows = 1 if zoom is None else 2
-    figure, axes = plt.subplots(rows, len(pictures), figsize=(9.4, 3.4 * rows), squeeze=False)
+    height = 9.4 / len(pictures) * rows + 0.4
+    figure, axes = plt.subplots(rows, len(pictures), figsize=(9.4, height), squeeze=False)
     for column, (name, picture) in zip(axes.T, pictures.items(), strict=True):
         for axis, part in zip(column, [(slice(None), slice(None)), zoom], strict=False):
             axis.imshow(picture[part], cmap="gray", vmin=0, vmax=255)
@@ -45,8 +46,8 @@ repaired = whorl.inpaint(scratched, scratches, channel_axis=-1)
 show({"scratched": scratched, "repaired": repaired, "original": photograph}, zoom=np.s_[60:150, 90:180])
 
 # %%
-# **Text over a picture.** The mask comes from the colour of the text; on the command line that is
-# ``whorl inpaint picture.png '#ffe000' repaired.png``.
+# **Text over a picture.** The mask is where the print has changed the picture, soft rims of the letters included. Where
+# text has one plain colour, the command line needs no mask: ``whorl inpaint picture.png '#ffe000' repaired.png``.
 
 coffee = skimage.data.coffee()[60:316, 150:406]
 page = Image.fromarray(coffee)
@@ -79,7 +80,7 @@ show({"10 % of the pixels": samples, **titles}, zoom=np.s_[20:110, 40:130])
 
 # %%
 # **What it cannot do.** Diffusion continues edges and shades. It does not invent texture, and a hole wider than what
-# surrounds it comes out smooth: grass under a large patch becomes a green blur.
+# surrounds it comes out smooth: grass under a large patch becomes a blur.
 
 grass = skimage.data.grass()[:256, :256]
 patch = np.hypot(y - 128, x - 128) < 50
