@@ -20,7 +20,7 @@ GREY_VALUES = 255
 """Contrast and tolerance are counted in grey values: so many lie between the smallest and the largest known value."""
 
 MODELS: dict[str, dict[str, Any]] = {
-    "eed": {"name": "eed", "diffusivity": "charbonnier", "contrast": 2.0, "sigma": 1.5},
+    "eed": {"name": "eed", "diffusivity": "charbonnier", "contrast": 2.0, "sigma": 2.0, "alpha": 0.1},
     "homogeneous": {"name": "perona-malik", "diffusivity": "homogeneous"},
     "biharmonic": {"name": "you-kaveh", "diffusivity": "homogeneous"},
 }

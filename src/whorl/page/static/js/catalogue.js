@@ -39,7 +39,7 @@ export default {
   "weickert-integration": {"title": "integration over all directions, presmoothed, anisotropic", "operator": "directional", "law": "uncoupled", "aligned": false, "joint": false, "multiscale": false, "steps": [0.30919575108733355], "options": {"sigma": 1.0}, "alphas": [null], "rule": {"contrast": 0.3, "removed": 0.95}, "reach": 3, "diffusivities": ["exponential", "rational", "charbonnier", "weickert", "tukey", "tv", "homogeneous"], "twin": {"operator": "directional", "law": "uncoupled", "aligned": false, "joint": false, "multiscale": false, "steps": [0.30919575108733355]}}
 },
 "filling": {
-  "eed": {"name": "eed", "diffusivity": "charbonnier", "contrast": 2.0, "sigma": 1.5},
+  "eed": {"name": "eed", "diffusivity": "charbonnier", "contrast": 2.0, "sigma": 2.0, "alpha": 0.1},
   "homogeneous": {"name": "perona-malik", "diffusivity": "homogeneous"}
 }
 };
