@@ -87,7 +87,9 @@ def test_edge_enhancing_filling_is_a_steady_state(drive: Any, scratched: Any, fi
 
     def advanced(u: torch.Tensor, cycles: int) -> torch.Tensor:
         for _ in range(cycles):
-            u = fsi_cycle(lambda v: torch.where(unknown, model.step(v, model.step_limit(), engine="reference"), known), u, 24)
+            u = fsi_cycle(
+                lambda v: torch.where(unknown, model.step(v, model.step_limit(), engine="reference"), known), u, 24
+            )
         return u
 
     start = torch.from_numpy(result).double()[None]

@@ -136,11 +136,13 @@ def _relax(
     steps, cycles, before, distance, move = 0, 0, float("inf"), float("inf"), torch.zeros_like(u)
     while steps < MOST_STEPS and cycles != most_cycles:
         taus, mixes = fsi_steps((length,), tau)
-        ahead = u + momentum * move if momentum else u
+        ahead = torch.add(u, move, alpha=momentum) if momentum else u
         after = engines.advance(step, ahead, [Numbers(size) for size in taus], engine, mixes=mixes, frozen=frozen)
-        after = after.clamp(low, high)
-        # Momentum in the wrong direction is dropped.
-        momentum = 0.0 if frozen and float(((after - ahead) * move).sum()) < 0 else MOMENTUM * frozen
+        if low is not None:
+            after = after.clamp(low, high)
+        if frozen:  # momentum in the wrong direction is dropped
+            turned = float(torch.dot((after - ahead).detach().flatten(), move.detach().flatten())) < 0
+            momentum = 0.0 if turned else MOMENTUM
         move = after - u
         change = float(move.detach().square().sum(dtype=torch.float64) / unknown) ** 0.5
         u, steps, cycles = after, steps + length, cycles + 1
@@ -165,7 +167,7 @@ def _linear(model: Model) -> bool:
 def _bounds(model: Model, level: Level) -> tuple[float | None, float | None]:
     """The range of the known values, where the steady state cannot leave it."""
     if model.max_min_limit(level.data.dim() - 2) is None:
-        return -float("inf"), float("inf")
+        return None, None
     values = level.data.detach().masked_select(level.known)
     return float(values.min()), float(values.max())
 
