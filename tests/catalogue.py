@@ -143,3 +143,15 @@ def noise(
     generator: torch.Generator, *shape: int, dtype: torch.dtype = torch.float64, scale: float = 20.0
 ) -> torch.Tensor:
     return scale * torch.randn(*shape, dtype=torch.float64, generator=generator).to(dtype)
+
+
+def assert_adjoint(K, u, rng, norm=None):
+    """``<K u, v> = <u, K* v>`` for an arbitrary v, up to rounding.
+
+    On tiny images K u may vanish exactly while K* v only nearly does: there a norm of K stands for ``|K u| / |u|``.
+    """
+    Ku = K(u)
+    v = torch.randn(Ku.shape, generator=rng, dtype=torch.float64).to(u.dtype)
+    gap = K.inner(Ku, v) - (u * K.adjoint(v)).sum()
+    size = K.inner(Ku, Ku).sqrt() * K.inner(v, v).sqrt() if norm is None else norm * u.norm() * v.norm()
+    assert gap.abs() <= 8 * torch.finfo(u.dtype).eps * size

@@ -6,10 +6,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.layout import Layout, Metadata
+from whorl.files.layout import Layout, Metadata, blackened
 
 __all__ = [
     "MAX_PAGES",
@@ -19,6 +20,7 @@ __all__ = [
     "Frame",
     "Page",
     "Reader",
+    "WholeCanvas",
     "Writer",
     "check_segment",
     "check_size",
@@ -88,6 +90,19 @@ class Canvas(ABC):
     @abstractmethod
     def write(self, top: int, left: int, block: NDArray[Any]) -> None:
         """Put the samples ``(y, x, channel)`` at ``(top, left)``; every sample is written once, in any order."""
+
+
+class WholeCanvas(Canvas):
+    """Keeps all samples in memory, with black as 0, for formats that are encoded in one piece."""
+
+    def __init__(self, layout: Layout, metadata: Metadata) -> None:
+        self.layout, self.metadata = layout, metadata
+        self.samples: NDArray[Any] = np.zeros(layout.shape, layout.dtype)
+
+    def write(self, top: int, left: int, block: NDArray[Any]) -> None:
+        self.samples[top : top + block.shape[0], left : left + block.shape[1]] = (
+            block if not self.metadata.white_is_zero else blackened(block, self.layout)
+        )
 
 
 class Writer(ABC):

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import Canvas, Frame, Writer
-from whorl.files.layout import Colour, Layout, Metadata, blackened
+from whorl.files.base import Frame, WholeCanvas, Writer
+from whorl.files.layout import Colour, Layout
 from whorl.files.pillow import EXIF_PREFIX
 
 __all__ = ["JpegWriter"]
@@ -33,7 +32,7 @@ class JpegWriter(Writer):
             raise FileError(
                 f"{name}: JPEG ends at 65535 pixels a side, not {layout.width} x {layout.height}. Write .tif."
             )
-        self.canvas = _JpegCanvas(layout, metadata)
+        self.canvas = WholeCanvas(layout, metadata)
         self.canvases = (self.canvas,)
 
     def finish(self) -> None:
@@ -50,17 +49,6 @@ class JpegWriter(Writer):
         if (exif := metadata.exif_with_orientation()) is not None:
             options["exif"] = EXIF_PREFIX + exif
         picture.save(self.stream, "JPEG", **options)
-
-
-class _JpegCanvas(Canvas):
-    def __init__(self, layout: Layout, metadata: Metadata) -> None:
-        self.layout, self.metadata = layout, metadata
-        self.samples: NDArray[Any] = np.zeros(layout.shape, layout.dtype)
-
-    def write(self, top: int, left: int, block: NDArray[Any]) -> None:
-        self.samples[top : top + block.shape[0], left : left + block.shape[1]] = (
-            block if not self.metadata.white_is_zero else blackened(block, self.layout)
-        )
 
 
 def _mode(layout: Layout) -> str:

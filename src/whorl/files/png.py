@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Canvas, Frame, Page, Reader, Writer, check_size
-from whorl.files.layout import Colour, Layout, Metadata, blackened
+from whorl.files.base import MAX_PIXELS, Frame, Page, Reader, WholeCanvas, Writer, check_size
+from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.pillow import decoded, orientation_of
 
 __all__ = ["PngReader", "PngWriter"]
@@ -96,16 +96,7 @@ class _PngPage(Page):
         return samples
 
 
-class _PngCanvas(Canvas):
-    def __init__(self, layout: Layout, metadata: Metadata) -> None:
-        self.layout, self.metadata = layout, metadata
-        self.samples: NDArray[Any] = np.zeros(layout.shape, layout.dtype)
-
-    def write(self, top: int, left: int, block: NDArray[Any]) -> None:
-        self.samples[top : top + block.shape[0], left : left + block.shape[1]] = (
-            block if not self.metadata.white_is_zero else blackened(block, self.layout)
-        )
-
+class _PngCanvas(WholeCanvas):
     def encode(self, stream: BinaryIO) -> None:
         """Write the picture as the library encodes it, with the describing chunks between header and image."""
         encoded = memoryview(self._encoded())

@@ -4,13 +4,9 @@ from dataclasses import dataclass
 
 from whorl.activations import Activation, EdgeEnhancing
 from whorl.operators import CellGradient, Composed, Operator
+from whorl.steps.form import LAWS, Taps
 
 __all__ = ["SpaceForm", "space_form"]
-
-LAWS = ("uncoupled", "isotropic", "anisotropic", "edge-enhancing", "coherence-enhancing")
-
-Taps = tuple[float, ...]
-"""The weights :math:`w_0, \\dots, w_R` of a Gaussian."""
 
 
 @dataclass(frozen=True)
