@@ -155,3 +155,10 @@ def assert_adjoint(K, u, rng, norm=None):
     gap = K.inner(Ku, v) - (u * K.adjoint(v)).sum()
     size = K.inner(Ku, Ku).sqrt() * K.inner(v, v).sqrt() if norm is None else norm * u.norm() * v.norm()
     assert gap.abs() <= 8 * torch.finfo(u.dtype).eps * size
+
+
+def assert_norm(K, u, steps, bound, share):
+    """The power method never exceeds the proven bound, and reaches this share of it."""
+    for _ in range(steps):
+        u = K.adjoint(K(u / u.norm()))
+    assert share * bound <= u.norm() <= bound

@@ -1,21 +1,16 @@
 """The CUDA kernels against the reference, in their interpreter where there is no GPU."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from engines.interpreted import errors_of
 from whorl.models import build
 
 pytest.importorskip("triton")
 pytestmark = pytest.mark.xdist_group("triton")  # all cases are computed once, by one process
 
-HERE = Path(__file__).parent
 # Errors are relative to the change a step makes. The image of size 50 is rounded to 2e-6 and changes by 0.3 to 3, what
 # is pulled back has the size 1 of its change. Parameter sums over all pixels cancel in part.
 LIMITS = {"change": 1.5e-5, "pulled": 1e-5}
@@ -24,15 +19,8 @@ SUMS = 2e-5
 
 @pytest.fixture(scope="module")
 def errors() -> dict[str, dict[str, float]]:
-    """All cases at once: the interpreter has to be chosen before triton is imported, in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1] / "src")}
-    if not torch.cuda.is_available():
-        environment["TRITON_INTERPRET"] = "1"
-    done = subprocess.run(
-        [sys.executable, str(HERE / "triton_cases.py")], env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, dict[str, float]] = json.loads(done.stdout)
+    """All cases at once."""
+    found: dict[str, dict[str, float]] = errors_of("triton_cases.py", 300)
     return found
 
 

@@ -1,30 +1,16 @@
 """The CUDA kernels in space against the reference, in their interpreter where there is no GPU."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
+from engines.interpreted import errors_of
 from whorl.models import build
 
 pytest.importorskip("triton")
 
-HERE = Path(__file__).parent
-
 
 def test_steps_in_space_agree_with_the_reference() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1] / "src")}
-    if not torch.cuda.is_available():
-        environment["TRITON_INTERPRET"] = "1"
-    done = subprocess.run(
-        [sys.executable, str(HERE / "triton_volumes.py")], env=environment, capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode == 0, done.stderr
-    errors = json.loads(done.stdout.splitlines()[-1])
+    errors = errors_of("triton_volumes.py", 600)
     # Relative to the change of two steps, which is as large as the volume: some twenty roundings of float32.
     assert len(errors) == 8
     assert not {case: error for case, error in errors.items() if not error <= 3e-6}

@@ -13,13 +13,14 @@ import typer
 
 from whorl import __version__
 from whorl.cli.jobs import jobs
+from whorl.cli.options import Common
 from whorl.cli.progress import progress
 from whorl.cli.treatments import Treatment
 from whorl.files import Page
 from whorl.files.volume import VolumeFile, open_volume, volume_kind
 from whorl.foundations.strict_json import strict_json
 from whorl.large import Stage
-from whorl.large.pictures import Job, Pages, filter_file, inspect
+from whorl.large.pictures import Job, filter_file, inspect
 from whorl.large.volumes import filter_volume, plan_volume, work_folder
 
 __all__ = ["Batch", "as_memory", "as_tile"]
@@ -32,38 +33,34 @@ class Batch:
         self,
         verb: str,
         treatment: Treatment,
-        tile: int | None,
-        pages: Pages | None,
+        common: Common,
         *,
-        force: bool,
-        quiet: bool,
-        as_json: bool,
         volume: bool = False,
         memory: int | None = None,
         preview: int | None = None,
     ) -> None:
-        if volume and pages is not None:
-            raise ValueError(f"--volume and --pages {pages} contradict each other. Give one of them.")
-        self.verb, self.treatment, self.tile, self.pages = verb, treatment, tile, pages
-        self.volume, self.memory, self.preview = volume, memory, preview
-        self.force, self.quiet, self.as_json = force, quiet, as_json
+        if volume and common.pages is not None:
+            raise ValueError(f"--volume and --pages {common.pages} contradict each other. Give one of them.")
+        self.verb, self.treatment, self.tile, self.pages = verb, treatment, as_tile(common.tile), common.pages
+        self.dry_run, self.volume, self.memory, self.preview = common.dry_run, volume, memory, preview
+        self.force, self.quiet, self.as_json = common.force, common.quiet, common.as_json
 
-    def run(self, paths: Sequence[Path], dry_run: bool = False) -> None:
+    def run(self, paths: Sequence[Path]) -> None:
         """Filter every pair of ``IN... OUT``; exit code 2 in the end where one failed."""
         found = jobs(paths, self.force)
         records: list[dict[str, Any]] = [{"input": str(path), "error": error} for path, error in found.closed]
         logging.getLogger("tifffile").setLevel(logging.CRITICAL)  # damaged files are told of once, by our own line
-        with progress("filtering", total=len(found.pairs), quiet=self.quiet or dry_run) as advance:
+        with progress("filtering", total=len(found.pairs), quiet=self.quiet or self.dry_run) as advance:
             for source, target in found.pairs:
-                records.append(self._one(source, target, None if dry_run else advance))
+                records.append(self._one(source, target, None if self.dry_run else advance))
                 if not self.as_json:
-                    self._tell(records[-1], dry_run)
+                    self._tell(records[-1])
         skipped = [str(path) for path in found.skipped]
         if self.as_json:
-            typer.echo(strict_json({"written": not dry_run, "files": records, "skipped": skipped}, indent=2))
+            typer.echo(strict_json({"written": not self.dry_run, "files": records, "skipped": skipped}, indent=2))
         else:
             for record in records[: len(found.closed)]:
-                self._tell(record, dry_run)
+                self._tell(record)
             if skipped and not self.quiet:
                 typer.echo(f"Skipped, as their names are not those of pictures: {_listed(skipped)}.")
         if any("error" in record for record in records):
@@ -141,11 +138,11 @@ class Batch:
         page |= {"windows": plan.count, "sides": list(plan.sides), "passes": len(plan.passes), "halo": plan.halo}
         return record | {"pages": [page] * file.count}
 
-    def _tell(self, record: dict[str, Any], dry_run: bool) -> None:
+    def _tell(self, record: dict[str, Any]) -> None:
         if "error" in record:
             print(f"whorl {self.verb}: {record['error']}", file=sys.stderr)
         elif not self.quiet:
-            took = "" if dry_run else f", {_duration(record['seconds'])}"
+            took = "" if self.dry_run else f", {_duration(record['seconds'])}"
             hint = f"; {record['hint']}" if "hint" in record else ""
             typer.echo(f"{record['input']} -> {record['output']}: {summary(record['pages'])}{took}{hint}")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from whorl.cli.options import AsJson, DeviceName, DryRun, Force, PagesMode, Paths, PerPage, Quiet, Threads, Tile
+from whorl.cli.options import Common, Paths, with_common_options
 
 EXAMPLES = (
     "whorl denoise photo.jpg clean.png",
@@ -14,6 +14,7 @@ EXAMPLES = (
 )
 
 
+@with_common_options
 def command(
     paths: Paths,
     network: Annotated[
@@ -30,15 +31,8 @@ def command(
             "--noise", metavar="SD", help="Standard deviation of the noise in grey values. Default: estimated."
         ),
     ] = None,
-    tile: Tile = "auto",
-    pages: PagesMode = None,
-    per_page: PerPage = False,
-    device: DeviceName = "cpu",
-    threads: Threads = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    *,
+    common: Common,
 ) -> None:
     """Remove white Gaussian noise from photographs with a trained network.
 
@@ -48,10 +42,9 @@ def command(
     Without --noise the level is measured where the picture has least detail, and reported. Texture that fills the whole
     picture is taken for noise, and compressed noise is underestimated: give the level if you know it.
     """
-    from whorl.cli.batch import Batch, as_tile
+    from whorl.cli.batch import Batch
     from whorl.cli.machine import prepare
     from whorl.cli.treatments import Denoising
 
-    treatment = Denoising(network, noise, prepare(device, threads), per_page=per_page)
-    batch = Batch("denoise", treatment, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json)
-    batch.run([Path(path) for path in paths], dry_run=dry_run)
+    treatment = Denoising(network, noise, prepare(common.device, common.threads), per_page=common.per_page)
+    Batch("denoise", treatment, common).run([Path(path) for path in paths])

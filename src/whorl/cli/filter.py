@@ -7,24 +7,17 @@ import typer
 
 from whorl.cli.options import (
     Alpha,
-    AsJson,
-    DeviceName,
-    DryRun,
-    Force,
+    Common,
     Gamma,
     MeasuredContrast,
     Memory,
     ModelName,
     Noise,
-    PagesMode,
     Paths,
-    PerPage,
-    Quiet,
     SchemeName,
     SpacingText,
-    Threads,
-    Tile,
     Time,
+    with_common_options,
 )
 
 EXAMPLES = (
@@ -39,6 +32,7 @@ EXAMPLES = (
 )
 
 
+@with_common_options
 def command(
     paths: Paths,
     model: ModelName = "weickert-brox",
@@ -63,9 +57,7 @@ def command(
     ] = None,
     scheme: SchemeName = "explicit",
     spacing: SpacingText = "auto",
-    tile: Tile = "auto",
     memory: Memory = None,
-    pages: PagesMode = None,
     volume: Annotated[
         bool, typer.Option("--volume", help="Take a stack whose axes have no names for one volume, pages along z.")
     ] = False,
@@ -79,13 +71,8 @@ def command(
             "into a picture beside OUT, and say how long all of it would take.",
         ),
     ] = None,
-    per_page: PerPage = False,
-    device: DeviceName = "cpu",
-    threads: Threads = None,
-    force: Force = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    *,
+    common: Common,
 ) -> None:
     """Smooth pictures with a diffusion model: edges above the contrast stay, the rest is smoothed.
 
@@ -102,7 +89,7 @@ def command(
     the file says that its pixels are not square, distances along both axes are measured alike: time is in units of the
     shorter side of a pixel.
     """
-    from whorl.cli.batch import Batch, as_memory, as_tile
+    from whorl.cli.batch import Batch, as_memory
     from whorl.cli.machine import prepare
     from whorl.cli.treatments import Diffusion, as_spacing
 
@@ -113,13 +100,10 @@ def command(
         scheme,
         contrast,
         options,
-        prepare(device, threads),
+        prepare(common.device, common.threads),
         noise=noise,
         spacing=as_spacing(spacing),
-        per_page=per_page,
+        per_page=common.per_page,
     )
-    batch = Batch(
-        "filter", treatment, as_tile(tile), pages, force=force, quiet=quiet, as_json=as_json,
-        volume=volume, memory=as_memory(memory), preview=preview,
-    )  # fmt: skip
-    batch.run([Path(path) for path in paths], dry_run=dry_run)
+    batch = Batch("filter", treatment, common, volume=volume, memory=as_memory(memory), preview=preview)
+    batch.run([Path(path) for path in paths])

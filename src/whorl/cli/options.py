@@ -1,6 +1,9 @@
 """The vocabulary the verbs share: one word, one meaning, one help text. Use these as annotations of parameters."""
 
-from typing import Annotated, Literal
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -9,6 +12,7 @@ from whorl.cli.uses import USES
 __all__ = [
     "Alpha",
     "AsJson",
+    "Common",
     "Contrast",
     "DeviceName",
     "DryRun",
@@ -28,6 +32,7 @@ __all__ = [
     "Threads",
     "Tile",
     "Time",
+    "with_common_options",
 ]
 
 Paths = Annotated[
@@ -130,3 +135,35 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summ
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be done, and write nothing.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite an output that exists.")]
+
+
+class Common(NamedTuple):
+    """The options of every command that takes files and writes files."""
+
+    tile: Tile = "auto"
+    pages: PagesMode = None
+    per_page: PerPage = False
+    device: DeviceName = "cpu"
+    threads: Threads = None
+    force: Force = False
+    dry_run: DryRun = False
+    as_json: AsJson = False
+    quiet: Quiet = False
+
+
+def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of :class:`Common` behind its own; it gets them as ``common``."""
+    own = [p for p in inspect.signature(command).parameters.values() if p.name != "common"]
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=Common._field_defaults[name], annotation=kind)
+        for name, kind in Common.__annotations__.items()
+    ]
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        common = Common(**{name: given.pop(name) for name in Common._fields})
+        command(**given, common=common)
+
+    called.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in (*own, *more)}
+    return called

@@ -18,6 +18,7 @@ __all__ = [
     "MAX_SEGMENT",
     "Canvas",
     "Frame",
+    "OpenFile",
     "Page",
     "Reader",
     "WholeCanvas",
@@ -60,14 +61,11 @@ class Page(ABC):
         """The samples, with any error."""
 
 
-class Reader(ABC):
-    """An open file. ``windowed`` says that a window costs only what it holds, not the whole picture."""
+class OpenFile:
+    """A file that is open inside a ``with`` statement."""
 
-    pages: Sequence[Page]
-    windowed: bool = False
-
-    def close(self) -> None:  # noqa: B027  (a reader that holds nothing open has nothing to close)
-        """Let go of the file."""
+    def close(self) -> None:
+        """Let go of the file, where one is held open."""
 
     def __enter__(self) -> Self:
         return self
@@ -76,6 +74,13 @@ class Reader(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.close()
+
+
+class Reader(OpenFile):
+    """Pages to read. ``windowed`` says that a window costs only what it holds, not the whole picture."""
+
+    pages: Sequence[Page]
+    windowed: bool = False
 
 
 Frame = tuple[Layout, Metadata]

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError, ShapeError
-from whorl.files.base import reason
+from whorl.files.base import OpenFile, reason
 from whorl.files.formats import kind_of
 from whorl.foundations.atomic import beside
 from whorl.foundations.samples import rounded
@@ -47,7 +46,7 @@ Result = Callable[[int, Box], NDArray[Any]]
 """Gives the samples ``(c, z, y, x)`` of volume number so-and-so in a box, in the type of the file."""
 
 
-class VolumeFile(ABC):
+class VolumeFile(OpenFile, ABC):
     """An open file with ``count`` volumes of one shape ``(z, y, x)``, each of ``channels`` channels.
 
     ``spacing`` is the size of a voxel along z, y and x in one unit, where the file says so. What else the file says is
@@ -84,17 +83,6 @@ class VolumeFile(ABC):
         _, y, x = self.whole()
         for start in range(0, self.shape[0], slices):
             yield slice(start, min(start + slices, self.shape[0])), y, x
-
-    def close(self) -> None:  # noqa: B027  (a file that holds nothing open has nothing to close)
-        """Let go of the file."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self.close()
 
     @abstractmethod
     def _read(self, number: int, place: Box) -> NDArray[Any]:
