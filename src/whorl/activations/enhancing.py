@@ -19,7 +19,7 @@ from whorl.foundations.positive import Positive
 __all__ = ["CoherenceEnhancing", "EdgeEnhancing"]
 
 TOGETHER = 1e-3
-"""Eigenvalues that differ by less than this share of the largest one are on their way to being equal."""
+"""Eigenvalues that differ by less than this share of the largest one count as nearly equal."""
 
 KEEP = ("plates", "lines")
 

@@ -95,15 +95,15 @@ class Dictionary(Around):
         self.weights = nn.Parameter(weights.detach().double().clone(), requires_grad=trainable)
 
     def forward(self, u: Image) -> Responses:
-        spoken = [word(u) for word in self.words]
-        mixtures = [_mix(row, spoken) for row in self.weights.unbind(0)]
+        filtered = [word(u) for word in self.words]
+        mixtures = [_mix(row, filtered) for row in self.weights.unbind(0)]
         return torch.cat([self.operator(mixture) for mixture in mixtures], dim=2)
 
     def adjoint(self, v: Responses) -> Image:
         parts = v.split(self.operator.scale_weights(v).numel(), dim=2)
         mixtures = [self.operator.adjoint(part) for part in parts]
-        spoken = [_mix(column, mixtures) for column in self.weights.unbind(1)]
-        words = zip(self._members(), spoken, strict=True)
+        shares = [_mix(column, mixtures) for column in self.weights.unbind(1)]
+        words = zip(self._members(), shares, strict=True)
         return ordered_sum(word.adjoint(image) for word, image in words)
 
     def symbol(self, *theta: Tensor) -> Tensor:

@@ -171,6 +171,6 @@ class SteerableMap(Operator):
         return f"channels={self.channels}, fields={self.fields}, size={self.size}"
 
     def stencils(self, order: int) -> SteerableStencils:
-        """The stencils in use, which a file may have brought along."""
+        """The stencils in use; those of a network from a file are the file's."""
         fitted = self._stencils[order]
         return SteerableStencils(order, self.taps(order).detach().cpu().double(), fitted.errors, fitted.frequency)

@@ -1,8 +1,8 @@
 """One explicit step on a window of a volume, plane after plane.
 
 As soon as two planes of voxels are at hand, the layer of cells between them is evaluated and completes a plane of the
-result. Kept are those two planes and one plane of fluxes on their way to the next layer, as wide and high as the
-window, in the caches; where a smoothed field steers, also its planes, and as many layers of structure as the
+result. Kept are those two planes and one plane of fluxes for the next layer, as wide and high as the window, in the
+caches; where a smoothed field steers, also its planes, and as many layers of structure as the
 smoothing along z looks at. Each voxel adds up its eight cells in the same order wherever the window lies, so that
 windows give the bits of the whole.
 """

@@ -2,7 +2,7 @@
 
 Everything is computed as if the volume went on beyond its border, mirrored: planes, rows and columns outside are found
 by their mirrored index, and cells between them are cells like any other. So entries of the structure that change their
-sign in the mirror do so by themselves.
+sign in the mirror need no special case.
 """
 
 from typing import Any
