@@ -7,11 +7,14 @@ import shutil
 import pytest
 import torch
 
+from whorl import engines
 from whorl.activations import Anisotropic, Isotropic
 from whorl.blocks import DiffusionBlock, diffusion_block, multichannel_block, multiscale_block
 from whorl.diffusivities import Exponential, FreeForm
+from whorl.models import build
 from whorl.networks import NetworkSpec, build_network
 from whorl.operators import CellGradient, Dictionary, Smoothing
+from whorl.steps import Numbers
 
 pytest.importorskip("numba")
 
@@ -111,6 +114,26 @@ def test_what_has_no_compiled_form_is_traced(rng):
     with torch.no_grad():
         torch.testing.assert_close(torch.compile(asked, backend=recorded)(u), asked(u))
     assert recorded.steps() == 0
+
+
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a:UserWarning")
+def test_the_reference_is_traced_whole(rng):
+    block, u = diffusion_block(9.0, 0.2, trainable=True), 255 * torch.rand(1, 1, 9, 8, generator=rng)
+    block.engine = "reference"
+    compiled = torch.compile(block, fullgraph=True, backend=Recorded())
+    for found, expected in zip(results(compiled, block, u), results(block, block, u), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+def test_a_data_term_counts_once(rng):
+    u = 255 * torch.rand(1, 1, 9, 8, generator=rng)
+    step = build("perona-malik", contrast=9.0).with_data(u.flip(-1), 0.5).description
+    taken = [Numbers(0.2), Numbers(0.1)]
+    recorded = Recorded()
+    compiled = torch.compile(lambda v: engines.advance(step, v, taken), fullgraph=True, backend=recorded)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(u), engines.advance(step, u, taken, "reference"))
+    assert recorded.steps() == 2
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda block: pickle.loads(pickle.dumps(block))])

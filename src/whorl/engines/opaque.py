@@ -5,6 +5,7 @@ When the traced program runs, this operator does what the engine does without ``
 operator ``whorl::step_back``.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -45,15 +46,15 @@ class OpaqueEngine(Engine):
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def possible(key: int, dimension: int, dtype: torch.dtype, device: torch.device, engine: str, learning: bool) -> bool:
     """Whether a compiled engine takes the step; asked once, while ``torch.compile`` traces."""
-    probe = torch.empty((1, 1) + (8,) * dimension, dtype=dtype, device=device)
-    return isinstance(choose(STEPS[key], probe, engine, learning=learning), CompiledEngine)
+    step, probe = STEPS.get(key), torch.empty((1, 1) + (8,) * dimension, dtype=dtype, device=device)
+    return step is not None and isinstance(choose(step, probe, engine, learning=learning), CompiledEngine)
 
 
 @torch.library.custom_op("whorl::step", mutates_args=())
 def take(u: Tensor, tau: Tensor, contrast: Tensor, beta: Tensor, seen: Tensor, key: int, engine: str) -> Tensor:
     """The image after one step."""
-    steps = Steps(STEPS[key], [Known(tau, contrast, beta, seen)])
-    return choose(steps.step, u, engine).advance(steps, u.contiguous())
+    step = replace(STEPS[key], fidelity=None)  # the data term is traced
+    return choose(step, u, engine).advance(Steps(step, [Known(tau, contrast, beta, seen)]), u.contiguous())
 
 
 @torch.library.custom_op("whorl::step_back", mutates_args=())

@@ -19,7 +19,7 @@ from whorl.steps.substitutes import with_beta, with_contrast
 
 __all__ = ["STEPS", "Described", "Known", "Numbers", "Step"]
 
-_KEYS = count()
+_KEYS = count(1)
 
 
 class Numbers(NamedTuple):
@@ -71,10 +71,12 @@ class Step:
     kept: KnownPixels | None = None
     _forms: dict[tuple[int, ...], Form | str] = field(default_factory=dict, repr=False)
     _space: list[SpaceForm | str] = field(default_factory=list, repr=False)
-    key: int = field(default_factory=lambda: next(_KEYS), init=False, repr=False)
+    key: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        STEPS[self.key] = self
+        if not torch.compiler.is_compiling():  # steps that are made while torch.compile traces need no key
+            object.__setattr__(self, "key", next(_KEYS))
+            STEPS[self.key] = self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and steps from files are new: they have a key of their own."""
