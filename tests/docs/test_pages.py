@@ -109,3 +109,14 @@ def test_figures_of_the_fingerprint(name: str, told: float, settings: dict) -> N
     with torch.no_grad():
         found = float(whorl.metrics.psnr(build(name, **settings)(noisy, time=time), clean, value_range=255))
     assert found == pytest.approx(told, abs=0.5)
+
+
+def test_the_python_of_the_readme_runs() -> None:
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    image = 100 + 10 * torch.randn(24, 20, 3, generator=torch.Generator().manual_seed(0)).numpy()
+    mask = image[..., 0] > 120
+    known = {"image": image, "mask": mask, "array": image[..., 0], "u": 255 * torch.rand(1, 1, 16, 16)}
+    exec(code, known)
+    assert known["clean"].shape == known["smooth"].shape == known["whole"].shape == image.shape
+    assert known["denoised"].dtype == image.dtype
