@@ -18,6 +18,7 @@ SUITES = (
     "speed_time",
     "schedules",
     "speed_smoothing",
+    "speed_photo",
     "memory",
     "behaviour",
     "quality_denoise",

@@ -195,6 +195,15 @@ def _fill_turn(cases: Cases) -> float:
     return float(min(ours) / min(theirs))
 
 
+def _photo(case: str, name: str = "photo-27k") -> Callable[[Cases], float]:
+    """The time of a network for photographs over that of DnCNN-S."""
+    return lambda cases: next(float(r["over_dncnn"]) for r in cases[case] if r["method"] == name)
+
+
+def _photo_memory(cases: Cases) -> float:
+    return float(cases["4096² grey in windows, memory"][0]["peak_mib"]) / 1024
+
+
 def _exponent(axis: str) -> Callable[[Cases], float]:
     return lambda cases: next(r["exponent"] for r in cases[axis] if r["method"].startswith("whorl"))
 
@@ -229,6 +238,9 @@ TARGETS: tuple[Target, ...] = (
            _lead(_G2, "whorl-weickert-brox", _library)),
     Target("Weickert–Brox over ITK's vector filter, 1024² colour", "speed_tensor", 10, True,
            _lead(_C2, "whorl-weickert-brox", _library)),
+    Target("photo-27k over DnCNN-S, 512² grey", "speed_photo", 0.5, False, _photo("512² grey, 2 threads")),
+    Target("photo-27k over DnCNN-S, 1024² grey", "speed_photo", 0.5, False, _photo("1024² grey, 2 threads")),
+    Target("GB of memory that 4096² takes in windows", "speed_photo", 1, False, _photo_memory),
     Target("CED over DIPlib's coherence filter, 512²", "speed_coherence", 50, True,
            _lead("512² grey, 2 threads", "whorl-ced", _library)),
     Target("CED's error under the 3-4-5 turn over DIPlib's", "speed_coherence", 1, False, _turn_beside_diplib),

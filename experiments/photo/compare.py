@@ -1,12 +1,13 @@
 """Compare photo-colour with BM3D, non-local means and total variation on colour photographs.
 
-    PYTHONPATH=src python experiments/photo/compare.py FOLDER --peers --pictures 12 --minutes 5
+    PYTHONPATH=src python experiments/photo/compare.py FOLDER --peers --pictures 12 --size 192 --minutes 5
     PYTHONPATH=src python experiments/photo/compare.py FOLDER
 
 Needs the packages bm3d and scikit-image for ``--peers``, which goes on where it was until the minutes are over; results
 go to experiments/photo/results/peers.json. Without it photo-colour denoises the same pictures, into compare.json. All see
 the same noise, which is not clipped, and are told its level; total variation takes the best of five weights for each
-picture. Pictures are taken at even distances from the folder's list.
+picture. Pictures are taken at even distances from the folder's list; of each a square of ``--size`` pixels is used, from
+(32, 32) on, or the whole picture.
 """
 
 import argparse
@@ -33,6 +34,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--pictures", type=int, default=12)
+    parser.add_argument("--size", type=int)
     parser.add_argument("--minutes", type=float, default=5.0)
     given = parser.parse_args()
     pictures = photographs(given.folder, 3)
@@ -45,7 +47,9 @@ def main() -> None:
 def peers(given: argparse.Namespace, pictures: Pictures) -> None:
     """The other methods, picture by picture."""
     out, until = RESULTS / "peers.json", time.monotonic() + 60 * given.minutes
-    kept = json.loads(out.read_text()) if out.exists() else {"psnr": {}}
+    kept = json.loads(out.read_text()) if out.exists() else {"size": given.size, "psnr": {}}
+    if kept["size"] != given.size:
+        raise SystemExit(f"{out} holds results for --size {kept['size']}; go on with that, or move the file away.")
     chosen = [int(k) for k in np.linspace(0, len(pictures) - 1, given.pictures).round()]
     for number in chosen:
         name = list(pictures)[number]
@@ -55,25 +59,27 @@ def peers(given: argparse.Namespace, pictures: Pictures) -> None:
                 continue
             if time.monotonic() > until:
                 return
-            clean, noisy = pair(pictures[name], number, noise)
+            clean, noisy = pair(pictures[name], number, noise, given.size)
             found[name] = {method: psnr(result, clean) for method, result in methods(noisy, noise, clean).items()}
             print(noise, name, found[name], flush=True)
             import bm3d
             import skimage
 
             kept["command"] = f"experiments/photo/compare.py {given.folder.name} --peers --pictures {given.pictures}"
+            kept["command"] += f" --size {given.size}" if given.size else ""
             kept["versions"] = {"skimage": skimage.__version__, "bm3d": getattr(bm3d, "__version__", "4"), **versions()}
             out.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 def ours(given: argparse.Namespace, pictures: Pictures) -> None:
     """photo-colour on the pictures of the peers, with the noise known and measured."""
-    measured = json.loads((RESULTS / "peers.json").read_text())["psnr"]
+    others = json.loads((RESULTS / "peers.json").read_text())
+    measured = others["psnr"]
     names = [name for name in measured["25"] if all(name in measured[f"{noise:g}"] for noise in LEVELS)]
     found: dict[str, dict[str, dict[str, float]]] = {}
     for noise in LEVELS:
         for name in names:
-            clean, noisy = pair(pictures[name], list(pictures).index(name), noise)
+            clean, noisy = pair(pictures[name], list(pictures).index(name), noise, others["size"])
             ways: dict[str, Callable[[], np.ndarray]] = {
                 "photo-colour": lambda u=noisy, s=noise: whorl.denoise(u, s, channel_axis=-1),
                 "photo-colour, noise measured": lambda u=noisy: whorl.denoise(u, channel_axis=-1),
@@ -85,8 +91,10 @@ def ours(given: argparse.Namespace, pictures: Pictures) -> None:
     (RESULTS / "compare.json").write_text(json.dumps(about, indent=1) + "\n")
 
 
-def pair(picture: np.ndarray, number: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
+def pair(picture: np.ndarray, number: int, noise: float, size: int | None) -> tuple[np.ndarray, np.ndarray]:
     """A picture ``(y, x, 3)`` without noise and with noise."""
+    if size is not None:
+        picture = picture[:, 32 : 32 + size, 32 : 32 + size]
     clean = picture.transpose(1, 2, 0).astype(np.float32)
     return clean, noisy_picture(picture, number, noise)[0].numpy().transpose(1, 2, 0)
 

@@ -5,6 +5,8 @@ import pytest
 import torch
 
 from whorl.export.photo import photo_onnx
+from whorl.export.photo_pt2 import photo_program
+from whorl.export.write import write_photo
 from whorl.networks import PhotoCard, PhotoNetwork, PhotoSpec
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -17,15 +19,43 @@ SPECS = {
 }
 
 
-@pytest.mark.parametrize("name", SPECS)
-def test_onnx_gives_the_picture_that_the_network_gives(name):
+def trained(name):
+    """A card with random weights."""
     torch.manual_seed(2)
-    spec = SPECS[name]
-    network = PhotoNetwork(spec).eval()
+    network = PhotoNetwork(SPECS[name]).eval()
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
-    card = PhotoCard(name, spec, network.state_dict())
+    return PhotoCard(name, SPECS[name], network.state_dict())
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_exported_programs_give_the_picture_for_any_size(name):
+    card = trained(name)
+    network, program = card.build(), photo_program(card).module()
+    for size, noise in [((8, 9), 20.0), ((19, 14), 80.0), ((31, 40), 5.0)]:
+        picture = 255 * torch.rand(1, card.spec.channels, *size)
+        given = (picture, torch.tensor(noise)) if card.spec.blind else (picture,)
+        with torch.no_grad():
+            expected, found = network(*given), program(*given)
+        assert float((found - expected).abs().max()) <= 1e-4 * float((expected - picture).abs().max())
+
+
+def test_exported_programs_are_files_that_need_no_whorl(tmp_path):
+    card = trained("colour, blind, smoothed")
+    path = write_photo(card, tmp_path / "denoiser.pt2")
+    about = {"whorl.json": ""}
+    program = torch.export.load(path, extra_files=about).module()
+    picture = 255 * torch.rand(1, 3, 12, 17)
+    with torch.no_grad():
+        assert torch.allclose(program(picture, torch.tensor(15.0)), card.build()(picture, 15.0), atol=1e-2)
+    assert "colour, blind, smoothed" in about["whorl.json"]
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_onnx_gives_the_picture_that_the_network_gives(name):
+    card = trained(name)
+    spec, network = card.spec, card.build()
     session = onnxruntime.InferenceSession(photo_onnx(card).SerializeToString(), providers=["CPUExecutionProvider"])
     assert session.get_modelmeta().custom_metadata_map["network"] == name
     for size, noise in [((19, 14), 20.0), ((8, 31), 80.0)]:

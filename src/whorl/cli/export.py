@@ -80,16 +80,12 @@ def command(
 
 
 def _photograph(network: str, target: Path, format: str, force: bool, dry_run: bool, as_json: bool) -> None:
-    from whorl.export.photo import write_photo_onnx
-    from whorl.foundations.atomic import beside
+    from whorl.export.write import write_photo
     from whorl.networks.photo_cards import load_photo_card
 
-    if format != "onnx":
-        raise ValueError(f"{network}: networks for photographs are written as ONNX alone. Let the file end in .onnx.")
     card = load_photo_card(network)
     if not dry_run:
-        with beside(target, force) as part:
-            write_photo_onnx(card, part)
+        write_photo(card, target, format, force=force)
     about: dict[str, object] = {"network": card.name, "noise": list(card.spec.noise)}
     _report(str(target), format, card.spec.blocks * card.spec.repetitions, about, dry_run, as_json)
 

@@ -14,7 +14,7 @@ from whorl import __version__
 from whorl.export.chain import Chain
 from whorl.export.convolutions import ConvolutionChain
 
-__all__ = ["METADATA", "exported_program", "write_pt2"]
+__all__ = ["METADATA", "exported_program", "write_pt2", "written_out"]
 
 METADATA = "whorl.json"
 """The extra file of the archive that says what is inside: ``torch.export.load(path, extra_files={METADATA: ""})``."""
@@ -28,7 +28,11 @@ def exported_program(chain: Chain, channels: int = 1) -> ExportedProgram:
     free = {0: Dim.DYNAMIC, 2: Dim.DYNAMIC, 3: Dim.DYNAMIC}
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # about torch's own parts, nothing the caller can act on
-        program = torch.export.export(ConvolutionChain(chain).eval(), (probe,), dynamic_shapes=(free,))
+        return written_out(torch.export.export(ConvolutionChain(chain).eval(), (probe,), dynamic_shapes=(free,)))
+
+
+def written_out(program: ExportedProgram) -> ExportedProgram:
+    """The program in a form that torch can save."""
     for part in program.graph_module.modules():
         if isinstance(part, GraphModule):
             _write_sums_out(part)

@@ -1,14 +1,18 @@
 """Writing a chain, whole or not at all."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from whorl.errors import FileError
 from whorl.export.chain import Chain
 from whorl.export.onnx_file import write_onnx
+from whorl.export.photo import write_photo_onnx
+from whorl.export.photo_pt2 import write_photo_pt2
 from whorl.export.pt2 import write_pt2
 from whorl.foundations.atomic import beside
+from whorl.networks.photo_cards import PhotoCard
 
-__all__ = ["FORMATS", "write"]
+__all__ = ["FORMATS", "write", "write_photo"]
 
 FORMATS = {"onnx": ".onnx", "pt2": ".pt2"}
 """The formats and the endings of their files."""
@@ -36,14 +40,29 @@ def write(chain: Chain, path: str | Path, format: str | None = None, *, channels
         if chosen == "onnx":
             write_onnx(chain, part)
         else:
-            # torch writes only files that end in .pt2, so the archive is written beside the part and renamed.
-            detour = part.with_name(part.name + FORMATS["pt2"])
-            try:
-                write_pt2(chain, detour, channels)
-                detour.replace(part)
-            finally:
-                detour.unlink(missing_ok=True)
+            _renamed(lambda path: write_pt2(chain, path, channels), part)
     return target
+
+
+def write_photo(card: PhotoCard, path: str | Path, format: str | None = None, *, force: bool = False) -> Path:
+    """Write a network for photographs, likewise."""
+    target = Path(path)
+    with beside(target, force) as part:
+        if file_format(target, format) == "onnx":
+            write_photo_onnx(card, part)
+        else:
+            _renamed(lambda path: write_photo_pt2(card, path), part)
+    return target
+
+
+def _renamed(write: Callable[[Path], None], part: Path) -> None:
+    """Torch writes only files that end in .pt2, so the archive is written beside the part and renamed."""
+    detour = part.with_name(part.name + FORMATS["pt2"])
+    try:
+        write(detour)
+        detour.replace(part)
+    finally:
+        detour.unlink(missing_ok=True)
 
 
 def file_format(target: Path, format: str | None) -> str:

@@ -183,6 +183,20 @@ class PhotoNetwork(TrainedNetwork):
         return ends + len(self.schedule()) * (2 * (self.spec.size // 2) + self.spec.rho)
 
     @property
+    def multiplications(self) -> int:
+        """How many for each pixel, operators carried out in factors; logarithms and exponentials are not counted."""
+        ends = 0 if self.spec.stable else self.lift.multiplications + self.projection.multiplications
+        total = 0
+        for block, _ in self.schedule():
+            gate, maps = block.get_submodule("gate"), [m for m in block.modules() if isinstance(m, SteerableMap)]
+            assert isinstance(gate, Gated)
+            fields, responses = len(gate.orders), len(gate.get_buffer("spread"))
+            # Squares of components, the gates' matrix and the gates themselves; a single operator is applied twice.
+            total += 2 * sum(m.multiplications for m in maps) // len(maps)
+            total += 2 * (responses - fields) + fields**2 + responses
+        return ends + total
+
+    @property
     def parameter_count(self) -> int:
         """How many numbers are trained."""
         return sum(p.numel() for p in self.parameters() if p.requires_grad)

@@ -63,8 +63,7 @@ def _mirror_axis(u: Tensor, axis: int, radius: int) -> Tensor:
         return u
     size = u.shape[axis]
     left, right = [], []
-    for period, start in enumerate(range(0, radius, size)):
-        width = min(size, radius - start)
+    for period, (_, width) in enumerate(_periods(size, radius)):
         first, last = along(u, axis, 0, width), along(u, axis, size - width)
         # Every second period of the mirrored image runs forwards again.
         flipped = period % 2 == 0
@@ -78,8 +77,7 @@ def _fold_axis(v: Tensor, axis: int, radius: int) -> Tensor:
         return v
     size = v.shape[axis] - 2 * radius
     result = along(v, axis, radius, radius + size)
-    for period, start in enumerate(range(0, radius, size)):
-        width = min(size, radius - start)
+    for period, (start, width) in enumerate(_periods(size, radius)):
         left = along(v, axis, radius - start - width, radius - start)
         right = along(v, axis, radius + size + start, radius + size + start + width)
         missing = size - width
@@ -88,3 +86,12 @@ def _fold_axis(v: Tensor, axis: int, radius: int) -> Tensor:
         else:
             result = result + placed(left, axis, missing, 0) + placed(right, axis, 0, missing)
     return result
+
+
+def _periods(size: int, radius: int) -> list[tuple[int, int]]:
+    """Where every copy of the image begins beyond the border, and how much of it is needed."""
+    if isinstance(size, torch.SymInt):
+        # Programs for any size, which torch.export writes, have one copy: their images are larger than the radius.
+        torch._check(size > radius)
+        return [(0, radius)]
+    return [(start, min(size, radius - start)) for start in range(0, radius, size)]

@@ -135,6 +135,14 @@ class SteerableMap(Operator):
         return torch.cat(parts, dim=-2)
 
     @property
+    def multiplications(self) -> int:
+        """For each pixel, carried out in factors: stencils by their different taps for each channel, then mixing."""
+        stencils = [self.taps(order).flatten(2).abs() for order in range(len(self.fields))]
+        different = sum(len(set(taps[taps > 0].tolist())) for stencil in stencils for taps in stencil.flatten(0, 1))
+        mixing = sum(weight.numel() * (1 if order == 0 else 2) for order, weight in enumerate(self.weights))
+        return self.channels * different + mixing
+
+    @property
     def dimension(self) -> int:
         """Angular orders belong to the plane."""
         return 2
