@@ -2,11 +2,11 @@
 
     PYTHONPATH=src python experiments/photo/angles.py FOLDER --minutes 5 [--only NAME ...]
 
-The clean picture is turned, not the noisy one: it is smoothed by a Gaussian of 0.6 samples of the coarser grid, then read
-off by cubic splines at turned positions 1.5 pixels apart, 144 x 144 of them about its centre. All angles, 0 included, pass
-through the same resampling, and it keeps what the coarser grid can hold. Every picture and angle has fresh noise of level
-25, not clipped, the same for all methods. PSNR is taken over the disc of radius 62 that shows the same part of the scene at
-every angle. Goes on where it was; results go to experiments/photo/results/angles.json.
+The clean picture is turned, not the noisy one: it is smoothed by a Gaussian of 0.6 samples of a coarser grid, then read
+off by cubic splines at turned positions 1.5 pixels apart, 144 x 144 of them about its centre. All angles, 0 included,
+pass through the same resampling, which keeps what the coarser grid can hold. Every picture and angle has fresh noise of
+level 25, not clipped, the same for all methods. PSNR is taken over the disc of radius 62 that shows the same part of the
+scene at every angle. Goes on where it was; results go to experiments/photo/results/angles.json.
 """
 
 import argparse
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from peers import plain_network
 from scipy.ndimage import gaussian_filter, map_coordinates
 
-from peers import plain_network
 from whorl.data.photographs import photographs
 from whorl.networks import load_photo_card
 from whorl.training.checkpoint import versions
@@ -54,7 +54,8 @@ def main() -> None:
                 continue
             if time.monotonic() > until:
                 return
-            found[name] = [measured(denoise, pictures[name][0], angle, 1000 * number + k) for k, angle in enumerate(ANGLES)]
+            picture, seeds = pictures[name][0], range(1000 * number, 1000 * number + len(ANGLES))
+            found[name] = [measured(denoise, picture, *each) for each in zip(ANGLES, seeds, strict=True)]
             print(method, name, found[name], flush=True)
             kept |= {"command": f"experiments/photo/angles.py {given.folder.name}", "angles": ANGLES}
             kept["versions"] = versions()

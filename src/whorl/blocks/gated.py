@@ -11,7 +11,7 @@ from whorl.foundations.types import Image
 from whorl.operators.norm_estimate import NormEstimate
 from whorl.operators.steerable import SteerableMap
 
-__all__ = ["GatedBlock", "StableGatedBlock"]
+__all__ = ["GatedBlock", "StableGatedBlock", "factorised"]
 
 
 class GatedBlock(nn.Module):
@@ -117,15 +117,28 @@ class StableGatedBlock(nn.Module):
         return self.analysis.reach + self.gate.rho
 
 
+def factorised(K1: SteerableMap, K2: SteerableMap, phi: Gated) -> bool:
+    """Whether there are compiled loops for a block with these parts: on a processor and in float32."""
+    if not _on_processor(*K1.parameters(), *K2.parameters(), *phi.parameters()):
+        return False
+    level = torch.zeros(1, 1, 1, 1) if phi.levelled else None
+    # Engines build on blocks; here one of them is looked up, as an option.
+    return import_module("whorl.engines.cpu.gated_numbers").factors(K1, K2, phi, level) is not None
+
+
 def _compiled(
     u: Image, K1: SteerableMap, K2: SteerableMap, phi: Gated, bias: Tensor, level: Tensor | None, tau: float | Tensor
 ) -> Image | None:
-    r""":math:`u - \tau K_2^*\, \Phi(K_1 u)` from compiled loops, on a processor where no gradient is needed."""
+    r""":math:`u - \tau K_2^*\, \Phi(K_1 u)` from compiled loops where no gradient is needed."""
     numbers = (u, *K1.parameters(), *K2.parameters(), *phi.parameters())
     if torch.is_grad_enabled() and any(each.requires_grad for each in numbers):
         return None
-    if any(each.device.type != "cpu" or each.dtype != torch.float32 for each in numbers) or find_spec("numba") is None:
+    if not _on_processor(*numbers):
         return None
-    # Engines build on blocks; here one of them is looked up, as an option.
     done: Tensor | None = import_module("whorl.engines.cpu.gated").applied(u, K1, K2, phi, bias, level, float(tau))
     return done
+
+
+def _on_processor(*numbers: Tensor) -> bool:
+    same = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in numbers)
+    return same and find_spec("numba") is not None

@@ -70,11 +70,9 @@ class Denoiser:
         return self.network.reach
 
     def bytes_per_pixel(self, channels: int) -> float:
-        """What the computation takes for a pixel, about: the responses of a block a few times over."""
-        spec = self.network.spec
-        responses = sum(count * (1 if order == 0 else 2) for order, count in enumerate(spec.fields))
-        alone = 1 if channels == spec.channels else channels
-        return 4.0 * alone * (3 * spec.width + 4 * responses)
+        """What the computation takes for a pixel, about."""
+        alone = 1 if channels == self.network.spec.channels else channels
+        return 4.0 * alone * self.network.floats_per_pixel
 
 
 def value_range(samples: Tensor, eight_bits: bool) -> tuple[float, float]:

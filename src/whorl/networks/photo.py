@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from whorl.activations.gated import Gated
-from whorl.blocks.gated import GatedBlock, StableGatedBlock
+from whorl.blocks.gated import GatedBlock, StableGatedBlock, factorised
 from whorl.foundations.types import Image
 from whorl.networks.denoiser import Denoiser, value_range
 from whorl.networks.trained import TrainedNetwork
@@ -181,6 +181,16 @@ class PhotoNetwork(TrainedNetwork):
         """How many pixels around a pixel the whole network looks at, on either side."""
         ends = 0 if self.spec.stable else 2 * (self.spec.size // 2)
         return ends + len(self.schedule()) * (2 * (self.spec.size // 2) + self.spec.rho)
+
+    @property
+    def floats_per_pixel(self) -> int:
+        """What the computation holds for a pixel, about: streams, and the responses of a block where they are kept."""
+        block = self.blocks[0]
+        K1, gate = block.get_submodule("analysis"), block.get_submodule("gate")
+        K2 = K1 if self.spec.stable else block.get_submodule("synthesis")
+        assert isinstance(K1, SteerableMap) and isinstance(K2, SteerableMap) and isinstance(gate, Gated)
+        lean = factorised(K1, K2, gate)
+        return 4 * self.spec.width if lean else 3 * self.spec.width + 4 * len(gate.get_buffer("spread"))
 
     @property
     def multiplications(self) -> int:

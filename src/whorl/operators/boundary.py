@@ -5,6 +5,8 @@ functions work for any radius and any size, also where the radius exceeds the im
 slices and sums alone, so that they are deterministic on every device.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -88,7 +90,7 @@ def _fold_axis(v: Tensor, axis: int, radius: int) -> Tensor:
     return result
 
 
-def _periods(size: int, radius: int) -> list[tuple[int, int]]:
+def _periods(size: Any, radius: int) -> list[tuple[int, int]]:
     """Where every copy of the image begins beyond the border, and how much of it is needed."""
     if isinstance(size, torch.SymInt):
         # Programs for any size, which torch.export writes, have one copy: their images are larger than the radius.

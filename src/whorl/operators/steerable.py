@@ -140,7 +140,7 @@ class SteerableMap(Operator):
         stencils = [self.taps(order).flatten(2).abs() for order in range(len(self.fields))]
         different = sum(len(set(taps[taps > 0].tolist())) for stencil in stencils for taps in stencil.flatten(0, 1))
         mixing = sum(weight.numel() * (1 if order == 0 else 2) for order, weight in enumerate(self.weights))
-        return self.channels * different + mixing
+        return int(self.channels * different + mixing)
 
     @property
     def dimension(self) -> int:
