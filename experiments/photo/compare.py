@@ -6,8 +6,8 @@
 Needs the packages bm3d and scikit-image for ``--peers``, which goes on where it was until the minutes are over; results
 go to experiments/photo/results/peers.json. Without it photo-colour denoises the same pictures, into compare.json. All
 see the same noise, which is not clipped, and are told its level; total variation takes the best of five weights for
-each picture. Pictures are taken at even distances from the folder's list; of each a square of ``--size`` pixels is used,
-from (32, 32) on, or the whole picture.
+each picture. Pictures are taken at even distances from the folder's list; of each a square of ``--size`` pixels from
+(32, 32) on is used, or the whole picture.
 """
 
 import argparse

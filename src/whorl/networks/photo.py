@@ -147,7 +147,8 @@ class PhotoNetwork(TrainedNetwork):
     def enter(self, f: Image) -> Image:
         """The stream at its beginning."""
         if self.spec.stable:
-            return torch.cat([f, f.new_zeros(1, 1, 1, 1).expand(len(f), self.spec.width - f.shape[1], *f.shape[2:])], 1)
+            n, channels, *size = f.shape
+            return torch.cat([f, f.new_zeros(1, 1, 1, 1).expand(n, self.spec.width - channels, *size)], 1)
         return self.lift(f)[:, 0, 0]
 
     def leave(self, f: Image, u: Image) -> Image:
@@ -188,7 +189,9 @@ class PhotoNetwork(TrainedNetwork):
         block = self.blocks[0]
         K1, gate = block.get_submodule("analysis"), block.get_submodule("gate")
         K2 = K1 if self.spec.stable else block.get_submodule("synthesis")
-        assert isinstance(K1, SteerableMap) and isinstance(K2, SteerableMap) and isinstance(gate, Gated)
+        assert isinstance(K1, SteerableMap)
+        assert isinstance(K2, SteerableMap)
+        assert isinstance(gate, Gated)
         lean = factorised(K1, K2, gate)
         return 4 * self.spec.width if lean else 3 * self.spec.width + 4 * len(gate.get_buffer("spread"))
 
