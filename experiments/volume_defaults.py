@@ -67,11 +67,14 @@ def psnr(u: Tensor, clean: Tensor) -> float:
 
 @torch.no_grad()
 def by_hand(name: str, noisy: Tensor, clean: Tensor, contrast: float) -> tuple[float, float, float]:
-    """Best PSNR over all times, half a step apart, with contrast and time; as ``whorl.diffuse`` takes them."""
+    """Best PSNR over many times, with contrast and time, as ``whorl.diffuse`` takes them.
+
+    Times are half a step apart, and more than that where they are long: a tenth of themselves.
+    """
     model = models.build(name, contrast=contrast, spacing=(1.0, 1.0, 1.0))
     half = model.automatic_step(3) / 2
     best = (psnr(noisy, clean), contrast, 0.0)
-    for number in range(1, round(LONGEST / half)):
+    for number in sorted({round(1.1**power) for power in range(100) if 1.1**power <= LONGEST / half}):
         score = psnr(model(noisy, number * half), clean)
         best = max(best, (score, contrast, number * half))
         if score < best[0] - 0.5:

@@ -128,3 +128,60 @@ def test_the_command_filters_a_volume(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert "keeps its header only in its own format" in refused.stderr
     assert not (tmp_path / "out.nii").exists()
+
+
+def test_bytes_of_imod_have_no_sign_unless_it_says_so(tmp_path: Path) -> None:
+    data = np.arange(5 * 6 * 7, dtype=np.uint8).reshape(SHAPE) + np.uint8(40)
+    with mrcfile.new(tmp_path / "v.mrc") as file:
+        file.set_data(data.view(np.int8))
+    raw = bytearray((tmp_path / "v.mrc").read_bytes())
+    raw[152:160] = (1146047817).to_bytes(4, "little") + (0).to_bytes(4, "little")
+    (tmp_path / "v.mrc").write_bytes(raw)
+    volume = read_volume(tmp_path / "v.mrc")
+    np.testing.assert_array_equal(volume.samples, data)
+    write_volume(tmp_path / "w.mrc", volume)
+    assert (tmp_path / "w.mrc").read_bytes()[1024:] == bytes(raw[1024:])
+    raw[156] = 1
+    (tmp_path / "v.mrc").write_bytes(raw)
+    assert read_volume(tmp_path / "v.mrc").samples.dtype == np.int8
+
+
+@pytest.mark.parametrize("name", ["v.mrc.gz", "v.mrc.bz2"])
+def test_packed_mrc(tmp_path: Path, name: str) -> None:
+    packing = {"gz": "gzip", "bz2": "bzip2"}[name.rpartition(".")[2]]
+    with mrcfile.new(tmp_path / name, compression=packing) as file:
+        file.set_data(samples("int16"))
+        file.voxel_size = 3.0
+    volume = read_volume(tmp_path / name)
+    assert volume.spacing == (3.0, 3.0, 3.0)
+    write_volume(tmp_path / f"new-{name}", volume)
+    assert mrcfile.validate(str(tmp_path / f"new-{name}"))
+    np.testing.assert_array_equal(mrcfile.read(tmp_path / f"new-{name}"), samples("int16"))
+
+
+def test_big_endian_files_stay_so(tmp_path: Path) -> None:
+    header = nibabel.Nifti1Header(endianness=">")
+    nibabel.save(nibabel.Nifti1Image(samples("int16").T, np.eye(4), header), tmp_path / "v.nii")
+    with mrcfile.new(tmp_path / "v.mrc") as file:
+        file.set_data(samples("float32").astype(">f4"))
+    for name in ("v.nii", "v.mrc"):
+        write_volume(tmp_path / f"new-{name}", read_volume(tmp_path / name))
+        assert (tmp_path / f"new-{name}").read_bytes()[1024:] == (tmp_path / name).read_bytes()[1024:]
+
+
+def test_a_series_of_nifti_is_filtered_moment_by_moment(tmp_path: Path) -> None:
+    import whorl
+    from whorl import large, models
+    from whorl.files.volume import open_volume
+    from whorl.large.volumes import filter_volume
+
+    series = np.stack([samples("float32"), samples("float32")[::-1]])  # (t, z, y, x)
+    nibabel.save(nibabel.Nifti1Image(series.T, np.diag([1.0, 1.0, 2.0, 1.0])), tmp_path / "v.nii.gz")
+    steps = large.stages(models.build("eed", contrast=30.0, spacing=(2.0, 1.0, 1.0)), 0.5, dimension=3)
+    with open_volume(tmp_path / "v.nii.gz") as file:
+        assert (file.count, file.spacing) == (2, (2.0, 1.0, 1.0))
+        filter_volume(file, tmp_path / "out.nii.gz", steps)
+    result = np.asarray(nibabel.load(tmp_path / "out.nii.gz").dataobj).T
+    for number in range(2):
+        expected = whorl.diffuse(series[number], "eed", contrast=30.0, time=0.5, spacing=(2.0, 1.0, 1.0))
+        np.testing.assert_array_equal(result[number], expected)
