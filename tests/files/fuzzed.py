@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+WRITTEN = (".png", ".jpg", ".tif", ".ome.zarr", ".zarr", ".mrc", ".nii", ".nii.gz", ".nrrd")
+
 
 def main(out: Path) -> None:
     import torch
@@ -20,7 +22,7 @@ def main(out: Path) -> None:
     words = ["filter", "--model", "perona-malik", "--contrast", "20", "--time", "0.2", "--json"]
     for line in sys.stdin:
         path = Path(line.rstrip("\n"))
-        target = out / f"out{path.suffix if path.suffix in ('.png', '.jpg', '.tif', '.zarr') else '.png'}"
+        target = out / f"out{next((end for end in WRITTEN if path.name.endswith(end)), '.png')}"
         said = io.StringIO()
         Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
         start, code = time.process_time(), -1

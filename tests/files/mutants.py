@@ -4,10 +4,15 @@ import io
 import random
 import shutil
 import struct
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
+import mrcfile
+import nibabel
+import nrrd
 import numpy as np
 import tifffile
 import zarr
@@ -45,6 +50,22 @@ def _pyramid() -> bytes:
     return stream.getvalue()
 
 
+def _volume(name: str) -> bytes:
+    """A small volume, as the library of its format writes it."""
+    data = noise(5, 6, 7, "u2").astype(np.int16)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        if name.endswith(".mrc"):
+            with mrcfile.new(path) as file:
+                file.set_data(data)
+                file.voxel_size = (2.0, 3.0, 4.0)
+        elif name.endswith(".nrrd"):
+            nrrd.write(str(path), data, {"spacings": [4.0, 3.0, 2.0], "encoding": "gzip"})
+        else:
+            nibabel.save(nibabel.Nifti1Image(data.T, np.diag([2.0, 3.0, 4.0, 1.0])), path)
+        return path.read_bytes()
+
+
 GREY, RGB, RGBA = noise(20, 30, 1, "u1")[..., 0], noise(20, 30, 3, "u1"), noise(20, 30, 4, "u1")
 MANY = {"dpi": (300, 150), "exif": b"Exif\0\0" + exif(6), "icc_profile": profile()}
 COLOURS = np.random.default_rng(0).integers(0, 65536, (3, 256), np.uint16)
@@ -79,6 +100,7 @@ FILES: dict[str, Callable[[], bytes]] = {
     "imagej.tif": lambda: _tiff(noise(3, 20, 30, "u2"), imagej=True, resolution=(2.0, 0.5)),
     "ome.tif": lambda: _tiff(noise(3, 20, 30, "u2"), ome=True, metadata={"axes": "ZYX", "PhysicalSizeX": 0.5}),
     "pyramid.tif": _pyramid,
+    **{name: partial(_volume, name) for name in ("volume.mrc", "volume.nii", "volume.nii.gz", "volume.nrrd")},
 }
 
 
@@ -102,7 +124,20 @@ def _ome_zarr(path: Path) -> None:
         group.create_array(name, data=noise(40, 30, 1, "u1")[::step, ::step, 0].copy(), chunks=(16, 16))
 
 
-FOLDERS: dict[str, Callable[[Path], None]] = {"three.zarr": _zarr3, "two.zarr": _zarr2, "ome.zarr": _ome_zarr}
+def _ome_zarr_volume(path: Path) -> None:
+    group = zarr.open_group(path, mode="w")
+    axes = [{"name": name, "type": "space", "unit": "micrometer"} for name in "zyx"]
+    sets = [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": [3.0, 1.0, 1.0]}]}]
+    group.attrs["ome"] = {"version": "0.5", "multiscales": [{"axes": axes, "datasets": sets}]}
+    group.create_array("0", data=noise(5, 12, 14, "u1"), chunks=(2, 8, 8))
+
+
+FOLDERS: dict[str, Callable[[Path], None]] = {
+    "three.zarr": _zarr3,
+    "two.zarr": _zarr2,
+    "ome.zarr": _ome_zarr,
+    "volume.ome.zarr": _ome_zarr_volume,
+}
 
 
 def changed(data: bytes, rng: random.Random) -> bytes:
@@ -141,22 +176,27 @@ def _with_right_checksums(data: bytes) -> bytes:
     return bytes(found)
 
 
-def mutants(folder: Path, count: int, seed: int = 0) -> Iterator[Path]:
-    """Write ``count`` damaged files into the folder, one after the other, in turn of every format."""
-    originals: dict[str, bytes | Path] = {name: make() for name, make in FILES.items()}
+def originals(folder: Path) -> list[Path]:
+    """Write all good files into the folder."""
+    for name, make in FILES.items():
+        (folder / name).write_bytes(make())
     for name, make_folder in FOLDERS.items():
-        make_folder(folder / "good" / name)
-        originals[name] = folder / "good" / name
-    names = sorted(originals)
+        make_folder(folder / name)
+    return sorted(folder.iterdir())
+
+
+def mutants(good: list[Path], folder: Path, count: int, seed: int = 0) -> Iterator[Path]:
+    """Write ``count`` damaged files into the folder, one after the other, in turn of every good one."""
     for number in range(count):
-        name = names[number % len(names)]
+        original = good[number % len(good)]
         rng = random.Random(f"{seed} {number}")
-        path, good = folder / f"{number:05d}-{name}", originals[name]
-        if isinstance(good, Path):
-            shutil.copytree(good, path)
+        path = folder / f"{number:05d}-{original.name}"
+        if original.is_dir():
+            shutil.copytree(original, path)
             victim = rng.choice(sorted(part for part in path.rglob("*") if part.is_file()))
             victim.write_bytes(changed(victim.read_bytes(), rng))
         else:
-            data = changed(good, rng)
-            path.write_bytes(_with_right_checksums(data) if name.endswith(".png") and rng.random() < 0.5 else data)
+            data = changed(original.read_bytes(), rng)
+            repaired = path.suffix == ".png" and rng.random() < 0.5
+            path.write_bytes(_with_right_checksums(data) if repaired else data)
         yield path
