@@ -121,7 +121,7 @@ def _case(name: str, make: Callable[[], Image], kind: str, level: float) -> Rows
     return rows
 
 
-SEARCH = {"diplib-coherence": (2, 0, 1.0), "skimage-nlm": (3, 0, 1.0)}
+SEARCH = {"diplib-coherence": (2, 0, 1.0), "skimage-nlm": (3, 1, 1.0)}
 """Contrasts tried, refinements and the longest time of those that take seconds for a step."""
 
 

@@ -41,7 +41,7 @@ def contestants(noise: float) -> list[Method]:
         _in_space("medpy", 0.125, "stable for six neighbours", firm),
         _other("diplib-coherence", "diplib", "diplib", _coherence, (1.0, 3.0), tau=0.2, timed=True),
         _other("skimage-tv", "skimage", "scikit-image", _tv, (0.3 * noise, 2.4 * noise)),
-        _other("skimage-nlm", "skimage", "scikit-image", _nlm(noise), (0.5 * noise, 1.0 * noise)),
+        _other("skimage-nlm", "skimage", "scikit-image", _nlm(noise), (0.2 * noise, 0.8 * noise)),
         _other("bm4d", "bm4d", "bm4d", _bm4d, (noise, noise)),
     ]
     return [m for m in (*ours, *peers) if m.installed()]
