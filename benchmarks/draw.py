@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.results import FOLDER, documents
-from benchmarks.table import as_rst, with_ratios
+from benchmarks.table import as_rst, best_of_kinds, with_ratios
 from benchmarks.targets import as_rows
 
 __all__ = ["draw"]
@@ -35,6 +35,10 @@ def draw(results: Path, out: Path, machine: str | None = None, form: str = "svg"
             path = out / f"{suite}-{number}.inc"
             path.write_text(as_rst(with_ratios(rows), case) + "\n")
             written.append(path)
+    if "quality_volume" in found:
+        summary = best_of_kinds(found["quality_volume"])
+        (out / "quality_volume.inc").write_text(as_rst(summary, "PSNR in dB (SSIM, processor time)") + "\n")
+        written.append(out / "quality_volume.inc")
     verdicts = out / "targets.inc"
     verdicts.write_text(as_rst(as_rows(results), "Targets") + "\n")
     return [*written, verdicts]

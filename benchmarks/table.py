@@ -3,13 +3,19 @@
 from pathlib import Path
 from typing import Any
 
-__all__ = ["as_rst", "columns", "render", "with_ratios"]
+__all__ = ["as_rst", "best_of_kinds", "columns", "render", "with_ratios"]
 
 # column in the file -> (heading, format)
 _SHOWN: dict[str, tuple[str, str]] = {
     "bound": ("bound", "{}"),
     "figure": ("measured", "{:.3g}"),
     "verdict": ("verdict", "{}"),
+    "noisy": ("noisy", "{}"),
+    "ours": ("whorl", "{}"),
+    "others": ("best other diffusion", "{}"),
+    "skimage-tv": ("TV", "{}"),
+    "skimage-nlm": ("non-local means", "{}"),
+    "bm4d": ("BM4D", "{}"),
     "ms_per_mpix_step": ("ms/Mpixel/step", "{:.2f}"),
     "cpu_ms_per_mpix_step": ("CPU ms", "{:.2f}"),
     "ms_per_mpix": ("ms/Mpixel", "{:.2f}"),
@@ -95,6 +101,30 @@ def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {**r, "to_whorl": r["ms_per_mpix_step"] / min(ours), "to_copy": r["ms_per_mpix_step"] / copy if copy else None}
         for r in rows
     ]
+
+
+def best_of_kinds(cases: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """One row for each case of a search for quality: PSNR, SSIM and processor seconds of the best of every kind."""
+
+    def told(rows: list[dict[str, Any]]) -> str:
+        best = max(rows, key=lambda row: row["psnr"], default=None)
+        if best is None:
+            return ""
+        seconds = f", {best['call_cpu_s']:.2g} s" if "call_cpu_s" in best else ""
+        return f"{best['psnr']:.2f} ({best['ssim']:.3f}{seconds})"
+
+    summary = []
+    for case, rows in cases.items():
+        diffusion = [row for row in rows if row.get("diffusion")]
+        found = {"noisy": told([row for row in rows if not row["library"]])}
+        found["ours"] = told([row for row in diffusion if row["library"] == "whorl"])
+        found["others"] = told([row for row in diffusion if row["library"] != "whorl"])
+        found |= {name: told([row for row in rows if row["method"] == name]) for name in _OTHER_KINDS}
+        summary.append({"method": case, **found})
+    return summary
+
+
+_OTHER_KINDS = ("skimage-tv", "skimage-nlm", "bm4d")
 
 
 def columns(rows: list[dict[str, Any]]) -> list[str]:

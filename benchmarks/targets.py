@@ -73,6 +73,29 @@ def _turn_of_best_above_peers(cases: Cases) -> float:
     return min(r["turn_error"] for r in rows if r["method"].startswith("whorl") and r["psnr"] > peers)
 
 
+def _least_lead(cases: Cases) -> float:
+    """By how many dB the best of whorl's filters leads the best diffusion filter of others, where it leads least."""
+    leads = []
+    for rows in cases.values():
+        ours, theirs = (
+            [r["psnr"] for r in rows if r.get("diffusion") and r["method"].startswith("whorl") == mine]
+            for mine in (True, False)
+        )
+        leads.append(max(ours) - max(theirs))
+    return min(leads)
+
+
+def _turn_beside_best_peer(case: str) -> Callable[[Cases], float]:
+    """Least error under turns of space among whorl's models, over the least of the peers."""
+
+    def measure(cases: Cases) -> float:
+        errors = {r["method"]: r["turn_error"] for r in cases[case]}
+        peers = [error for name, error in errors.items() if not name.startswith("whorl")]
+        return float(min(e for name, e in errors.items() if name.startswith("whorl")) / min(peers))
+
+    return measure
+
+
 def _turn_beside_diplib(cases: Cases) -> float:
     errors = {r["library"]: r["turn_error"] for r in cases["3-4-5 turn, noisy whorl"]}
     return float(errors["whorl"] / errors["diplib"])
@@ -259,6 +282,13 @@ TARGETS: tuple[Target, ...] = (
     ),
     Target("peak memory of a call in volumes, input and output included, 256³", "speed_volume", 3, False,
            lambda cases: max(r["volumes"] for r in cases["memory"])),
+    Target("lead over the best other diffusion filter on noisy volumes, dB, at least", "quality_volume", 0, True,
+           _least_lead),
+    *(
+        Target(f"error under turns of space over the best peer's, {case}", "quality_turn_volume", 1, False,
+               _turn_beside_best_peer(case))
+        for case in ("smooth sheets", "sheets with noise 8 up to 0.4 cycles")
+    ),
     Target("growth exponent in space over voxels and steps", "speed_volume", 1.1, False,
            lambda cases: max(r["exponent"] for r in cases["growth"])),
     *(
@@ -317,7 +347,7 @@ TARGETS: tuple[Target, ...] = (
 
 _GROUPS = {
     "One explicit step": ("speed_grey", "speed_colour", "speed_tensor", "speed_coherence"),
-    "Volumes": ("speed_volume",),
+    "Volumes": ("speed_volume", "quality_volume", "quality_turn_volume"),
     "The same stopping time": ("speed_time",),
     "Quality": ("quality_denoise", "quality_turn"),
     "Filling in": ("speed_fill", "quality_fill"),
