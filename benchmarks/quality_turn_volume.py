@@ -47,7 +47,7 @@ class Rough:
     """The sheets with noise: random waves within a ball of frequencies, so that every lattice samples one function."""
 
     deviation: float = 8.0
-    cutoff: float = 0.2
+    cutoff: float = 0.4
     count: int = 160
 
     def __call__(self, x: Any, y: Any, z: Any) -> Any:
@@ -84,8 +84,7 @@ def cases() -> dict[str, Case]:
 
     return {
         "smooth sheets": partial(_case, Gyroid()),
-        "sheets with noise 8 up to 0.2 cycles": partial(_case, Rough(), clean=Gyroid()),
-        "sheets with noise 8 up to 0.4 cycles": partial(_case, Rough(cutoff=0.4), clean=Gyroid()),
+        "sheets with noise 8 up to 0.4 cycles": partial(_case, Rough(), clean=Gyroid()),
         "fibres": partial(_case, Fibres(), models=("eed", "ced"), sliced=("ced",), peers=("diplib-coherence",)),
     }
 

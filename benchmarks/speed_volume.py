@@ -1,10 +1,10 @@
 """One explicit step in space, 256³ voxels: whorl beside SimpleITK, DIPlib, MedPy and a NumPy loop.
 
 Two rooflines. Memory: a step must read and write each voxel once, so a plain copy of the volume, clocked in the same
-run, is the floor for all. Arithmetic: the vectorised loop of a Perona–Malik step has 55 additions and 36 products for 16
-voxels of float32 (counted in the machine code); a core that starts one 512-bit addition a cycle needs 3.4 cycles for a
-voxel, about 1.1 ns at 3.2 GHz, and two cores half of that. eed has about twice, Weickert–Brox seven times and ced (three
-Gaussians of six entries, eigenvectors) twenty times as many. So arithmetic, not memory, bounds all of them.
+run, is the floor for all. Arithmetic: the vectorised loop of a Perona–Malik step has 55 additions and 36 products for
+16 voxels of float32 (counted in the machine code). A core that starts one 512-bit addition a cycle needs 3.4 cycles for
+a voxel, about 1.1 ns at 3.2 GHz, and two cores half of that. eed has about twice as many, Weickert–Brox seven times and
+ced (three Gaussians of six entries, eigenvectors) twenty times. So arithmetic, not memory, bounds all of them.
 """
 
 import json
