@@ -40,6 +40,7 @@ PEERS = {  # the step each takes in space, and why
     "diplib-coherence": (0.2, "fixed inside: ten steps"),
     "medpy": (0.125, "stable for six neighbours"),
 }
+QUICK = tuple(name for name in PEERS if name != "diplib-coherence")  # which takes a minute for a volume
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def cases() -> dict[str, Case]:
 
     return {
         "smooth sheets": partial(_case, Gyroid()),
-        "sheets with noise 8 up to 0.4 cycles": partial(_case, Rough(), clean=Gyroid()),
+        "sheets with noise 8 up to 0.4 cycles": partial(_case, Rough(), clean=Gyroid(), peers=QUICK),
         "fibres": partial(_case, Fibres(), models=("eed", "ced"), sliced=("ced",), peers=("diplib-coherence",)),
     }
 
@@ -92,7 +93,9 @@ def cases() -> dict[str, Case]:
 def slow_cases() -> dict[str, Case]:
     from whorl.data.solids import Gyroid
 
-    return {"smooth sheets, slow models": partial(_case, Gyroid(), models=SLOW_MODELS, sliced=(), peers=())}
+    return {
+        f"smooth sheets, {name}": partial(_case, Gyroid(), models=(name,), sliced=(), peers=()) for name in SLOW_MODELS
+    }
 
 
 def _case(
