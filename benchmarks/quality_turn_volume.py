@@ -161,4 +161,6 @@ def _theirs(run: Run, tau: float, relative: bool) -> Callable[[Any], Any]:
     return filter
 
 
-SUITE = Suite("quality_turn_volume", "Error under turns of space, at equal contrast and time", cases, slow_cases)
+SUITE = Suite(
+    "quality_turn_volume", "Error under turns of space, at equal contrast and time", cases, slow_cases, standard=False
+)
