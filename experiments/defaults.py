@@ -37,6 +37,9 @@ SLOW = ("you-kaveh", "lysaker", "weickert-integration")
 DEFAULT = "weickert-brox"
 """The model that is taken where none is named."""
 
+UNCHANGED = 99.0
+"""dB that stand for a picture that came out as it went in."""
+
 RESULTS = Path(__file__).parent / "results" / "defaults.json"
 
 
@@ -110,7 +113,7 @@ def report(data: Path, method: str, level: int, count: int) -> dict[str, Any]:
         filtered = _tuned(method, data, level) if method in PEERS else _default(method)
         values = [psnr(filtered(u), clean[number]) for number, u in inputs.items()]
     print(f"noise {level:2}: {method:28} {np.mean(values):6.2f} on {count} pictures", flush=True)
-    return {str(number): round(value, 2) for number, value in zip(inputs, values, strict=True)}
+    return {str(number): round(min(value, UNCHANGED), 2) for number, value in zip(inputs, values, strict=True)}
 
 
 def _filtered(name: str, u: Tensor) -> Tensor:
@@ -170,18 +173,21 @@ def cells(names: list[str], count: int) -> Iterator[tuple[str, int, int]]:
 def table(found: dict[str, Any]) -> str:
     """The report as a table of reStructuredText, on the pictures that methods have in common."""
     lines = [".. list-table::", "   :header-rows: 1", ""]
-    rows = [["", "clean", "noise 15", "noise 25", "noise 50", "pictures"]]
+    rows = [["", "clean (median)", "noise 15", "noise 25", "noise 50", "pictures"]]
     common = set(found["NLM fast, scikit-image"]["25"])
     for name in sorted(found, key=lambda each: (len(found[each]["25"]) < len(common), each in PEERS)):
-        for chosen in {frozenset(found[name]["25"]), frozenset(common & set(found[name]["25"]))}:
-            values = [
-                f"{np.mean([found[name][level][number] for number in chosen]):.2f}" if level in found[name] else ""
-                for level in ("0", "15", "25", "50")
-            ]
+        for chosen in sorted({frozenset(found[name]["25"]), frozenset(common & set(found[name]["25"]))}, key=len):
+            values = [_middle(found[name].get(level, {}), level, chosen) for level in ("0", "15", "25", "50")]
             rows.append([name if name in (*PEERS, ESTIMATE) else f"``{name}``", *values, str(len(chosen))])
     for row in rows:
         lines += [f"   {'* -' if place == 0 else '  -'} {entry}".rstrip() for place, entry in enumerate(row)]
     return "\n".join(lines)
+
+
+def _middle(values: dict[str, float], level: str, chosen: Any) -> str:
+    """The mean; on clean pictures, of which some come out unchanged, the median."""
+    here = [values[number] for number in chosen if number in values]
+    return f"{np.median(here) if level == '0' else np.mean(here):.2f}" if here else ""
 
 
 def main() -> None:

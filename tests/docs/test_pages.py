@@ -1,6 +1,7 @@
 """The pages: their code runs, their links lead somewhere, their tables agree with the models."""
 
 import importlib
+import json
 import re
 import runpy
 from pathlib import Path
@@ -120,3 +121,15 @@ def test_the_python_of_the_readme_runs() -> None:
     exec(code, known)
     assert known["clean"].shape == known["smooth"].shape == known["whole"].shape == image.shape
     assert known["denoised"].dtype == image.dtype
+
+
+def test_the_table_of_the_defaults_is_the_committed_result() -> None:
+    found = json.loads((DOCS.parent / "experiments" / "results" / "defaults.json").read_text())["report"]
+    text = (DOCS / "denoising.rst").read_text(encoding="utf-8")
+    for name, levels in found.items():
+        for level in ("15", "25", "50"):
+            values = levels[level].values()
+            mean = sum(values) / len(values)
+            assert name == "estimated noise" or re.search(rf"{name}(?s:.*?){mean:.2f}", text), (
+                f"{name} at noise {level}"
+            )

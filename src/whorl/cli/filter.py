@@ -52,7 +52,9 @@ def command(
     diffusivity: Annotated[
         str | None,
         typer.Option(
-            "--diffusivity", metavar="NAME", help="exponential, rational, charbonnier, weickert, tv or homogeneous."
+            "--diffusivity",
+            metavar="NAME",
+            help="exponential, rational, charbonnier, weickert, tukey, tv or homogeneous.",
         ),
     ] = None,
     scheme: SchemeName = "explicit",

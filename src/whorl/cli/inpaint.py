@@ -30,11 +30,9 @@ def command(
     ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write.", show_default=False)],
     homogeneous: Annotated[
-        bool, typer.Option("--homogeneous", help="Fill by the smoothest membrane instead of continuing edges.")
+        bool, typer.Option("--homogeneous", help="Fill with the smoothest shading; edges are not continued.")
     ] = False,
-    biharmonic: Annotated[
-        bool, typer.Option("--biharmonic", help="Fill by the smoothest plate instead of continuing edges.")
-    ] = False,
+    biharmonic: Annotated[bool, typer.Option("--biharmonic", help="The same, but slopes run on into the gap.")] = False,
     contrast: Annotated[
         float | None,
         typer.Option("--contrast", "-c", metavar="GREY", help="Contrast of edges. Default: 2/255 of the range."),
@@ -42,7 +40,7 @@ def command(
     tolerance: Annotated[
         float | None,
         typer.Option(
-            "--tolerance", metavar="GREY", help="How close to the steady state to stop. Default: 1/2550 of the range."
+            "--tolerance", metavar="GREY", help="Stop this close to the final result. Default: 1/2550 of the range."
         ),
     ] = None,
     device: DeviceName = "cpu",
@@ -93,7 +91,7 @@ def command(
     if as_json:
         typer.echo(json.dumps({"out": str(out), "model": model, "filled": share, "distance": distance}))
     elif not quiet:
-        typer.echo(f"{out}: {100 * share:.3g} % filled by {model}, {distance:.2g} grey values from the steady state")
+        typer.echo(f"{out}: {100 * share:.3g} % filled by {model}, {distance:.2g} grey values from the final result")
 
 
 def _gaps(mask: str, source: Any, path: Path) -> Any:
@@ -157,6 +155,6 @@ def _status(quiet: bool) -> Iterator[Callable[[float], None]]:
 
         def report(distance: float) -> None:
             honour()
-            status.update(f"filling in: about {distance:.2g} grey values from the steady state")
+            status.update(f"filling in: about {distance:.2g} grey values from the final result")
 
         yield report
