@@ -60,12 +60,14 @@ class Engine(ABC):
         return self.capabilities.lacks(step.form, u, learning=learning)
 
     @abstractmethod
+    def chain(self, steps: Steps, u: Tensor) -> Tensor:
+        """The image after the steps, differentiable in the first image and in all numbers."""
+
     def advance(self, steps: Steps, u: Tensor, out: Tensor | None = None) -> Tensor:
-        """The contiguous image after the steps, without derivatives.
+        """The same without derivatives, contiguous, and never the first image itself.
 
         It is written to ``out`` where there is one, a contiguous tensor like the image.
         """
-
-    @abstractmethod
-    def chain(self, steps: Steps, u: Tensor) -> Tensor:
-        """The same as :meth:`advance`, differentiable in the image and in all numbers."""
+        with torch.no_grad():
+            done = self.chain(steps, u)
+        return done.clone() if not steps.numbers and out is None else done if out is None else out.copy_(done)

@@ -28,10 +28,6 @@ class OpaqueEngine(Engine):
     def __init__(self, engine: str) -> None:
         self.engine = engine
 
-    def advance(self, steps: Steps, u: Tensor, out: Tensor | None = None) -> Tensor:
-        done = self.chain(steps, u)
-        return done if out is None else out.copy_(done)
-
     def chain(self, steps: Steps, u: Tensor) -> Tensor:
         if steps.frozen:
             return ReferenceEngine().chain(steps, u)
@@ -53,7 +49,7 @@ def possible(key: int, dimension: int, dtype: torch.dtype, device: torch.device,
 @torch.library.custom_op("whorl::step", mutates_args=())
 def take(u: Tensor, tau: Tensor, contrast: Tensor, beta: Tensor, seen: Tensor, key: int, engine: str) -> Tensor:
     """The image after one step."""
-    step = replace(STEPS[key], fidelity=None)  # the data term is traced
+    step = replace(STEPS[key], fidelity=None, kept=None)  # data and known pixels are traced
     return choose(step, u, engine).advance(Steps(step, [Known(tau, contrast, beta, seen)]), u.contiguous())
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import torch
 from torch import Tensor
 
 from whorl.engines.base import Engine, Row, Steps
@@ -14,11 +13,6 @@ class ReferenceEngine(Engine):
     """Any step on any device, in the words of the theory; what other engines must agree with."""
 
     name = "reference"
-
-    def advance(self, steps: Steps, u: Tensor, out: Tensor | None = None) -> Tensor:
-        with torch.no_grad():
-            done = self.chain(steps, u)
-        return done.clone() if not steps.numbers and out is None else done if out is None else out.copy_(done)
 
     def chain(self, steps: Steps, u: Tensor) -> Tensor:
         step = steps.step
