@@ -118,6 +118,8 @@ def open_volume(path: Path, asked: bool = False) -> VolumeFile | None:
     except FileNotFoundError:
         raise FileError(f"{path}: No such file.") from None
     except Exception as error:  # libraries fail in many ways: ValueError, ImageFileError, NRRDError, EOFError, ...
+        if not kind:
+            return None  # what is wrong with a picture, its own reader says
         raise FileError(
             f"{path}: damaged, truncated or no {kind.upper()} file ({reason(error)}). Get the file again."
         ) from None
