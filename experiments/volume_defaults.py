@@ -26,7 +26,7 @@ from whorl.data.solids import Gyroid, render_solid
 from whorl.data.tomogram import tomogram
 
 LEVELS = (10.0, 20.0, 40.0)
-FACTORS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.35, 1.8, 2.4, 3.2)
+FACTORS = (0.1, 0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.35, 1.8, 2.4, 3.2, 4.5, 6.4, 9.0)
 LONGEST = 12.0
 SIZE = 56
 NAMES = ("perona-malik", "gerig", "weickert-brox", "uncoupled", "eed", "multiscale-isotropic")
