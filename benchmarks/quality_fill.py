@@ -1,7 +1,7 @@
 r"""Quality of filling in: PSNR and SSIM beside OpenCV and scikit-image, and the error under the 3-4-5 turn.
 
 Pictures of Set12 (grey) and CBSD68 (colour) where they lie in ``../shared/data`` or the folder ``WHORL_DATA``: the
-256 x 256 and 160 x 160 pixels in their middle. Settings are those of ``whorl.inpaint``, chosen on Train400
+256 x 256 and 128 x 128 pixels in their middle. Settings are those of ``whorl.inpaint``, chosen on Train400
 (``experiments/inpainting.py``). scikit-image takes long, so it fills the first few pictures of each case (``count``
 says how many); ours on the same few stands beside it, and how far the two biharmonic fillings are apart.
 
@@ -24,7 +24,7 @@ from benchmarks.suite import Case, Rows, Suite
 
 __all__ = ["SUITE", "turn_views"]
 
-SETS = {"Set12": 256, "CBSD68": 160}
+SETS = {"Set12": 256, "CBSD68": 128}
 FEW = 3
 SIZE, MARGIN, SHARE, SEED = 161, 24, 0.25, 7
 
@@ -39,7 +39,7 @@ def pictures(name: str) -> list[Image]:
     from PIL import Image as Pictures
 
     side, found = SETS[name], []
-    for path in sorted((folder() / name).glob("*.png")):
+    for path in sorted(p for p in (folder() / name).iterdir() if p.suffix in (".png", ".jpg")):
         image = np.array(Pictures.open(path)).astype(np.float32)
         y, x = ((n - side) // 2 for n in image.shape[:2])
         found.append(np.ascontiguousarray(image[y : y + side, x : x + side]))
