@@ -121,6 +121,7 @@ def speed() -> None:
     """Times beside DnCNN-S, from the benchmark."""
     files = sorted((ROOT / "benchmarks" / "results").rglob("speed_photo--*.json"))
     if not files:
+        (PAGES / "speed.inc").write_text("These times have not been measured yet.\n")
         return
     rows = [("method", "size", "threads", "seconds", "over DnCNN-S")]
     for name, case in json.loads(files[-1].read_text())["cases"].items():
