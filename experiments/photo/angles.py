@@ -2,11 +2,11 @@
 
     PYTHONPATH=src python experiments/photo/angles.py FOLDER --minutes 5 [--only NAME ...]
 
-The clean picture is turned, not the noisy one: it is smoothed by a Gaussian of 0.6 samples of a coarser grid, then read
+The clean picture is turned, not the noisy one: it is smoothed by a Gaussian of one sample of a coarser grid, then read
 off by cubic splines at turned positions 1.5 pixels apart, 144 x 144 of them about its centre. All angles, 0 included,
-pass through the same resampling, which keeps what the coarser grid can hold. Every picture and angle has fresh noise of
-level 25, not clipped, the same for all methods. PSNR is taken over the disc of radius 62, which shows the same part of
-the scene at every angle. Goes on where it was; results go to experiments/photo/results/angles.json.
+pass through the same resampling, and less than a hundredth is left of waves beyond its limit. Every picture and angle
+has fresh noise of level 25, not clipped, the same for all methods. PSNR is taken over the disc of radius 62, which
+shows the same part of the scene at every angle. Goes on where it was; results go to experiments/photo/results/angles.json.
 """
 
 import argparse
@@ -30,7 +30,7 @@ OURS = ("photo-27k", "photo-27k-strict", "photo-8k")
 PLAIN = ("resnet-27k", "dncnn-27k")
 BM3D = "BM3D"
 ANGLES = (0.0, 7.5, 15.0, 22.5, 30.0, 37.5, 45.0)
-SIDE, SPACING, BLUR, RADIUS, NOISE = 144, 1.5, 0.6, 62.0, 25.0
+SIDE, SPACING, BLUR, RADIUS, NOISE = 144, 1.5, 1.0, 62.0, 25.0
 Denoise = Callable[[np.ndarray], np.ndarray]
 
 

@@ -6,13 +6,13 @@ Reads experiments/photo/results and the results of ``python -m benchmarks speed_
 """
 
 import json
-from statistics import mean, pstdev
+from statistics import mean
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from figures import IMAGES, INK, OTHERS, OURS, RESULTS, ROOT, THIRD, write
+from figures import IMAGES, INK, OTHERS, OURS, PAGES, RESULTS, ROOT, THIRD, write
 
 from whorl.networks import PhotoNetwork, PhotoSpec, load_photo_card, photo_networks
 
@@ -82,15 +82,18 @@ def angles() -> None:
     whole = {method: by for method, by in found["psnr"].items() if by}
     common = set.intersection(*(set(by) for by in whole.values()))
     figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-    rows = [("method", "mean in dB", "spread over angles", "standard deviation")]
+    rows = [("method", "mean in dB", "spread over angles", "spread of the distance to ``photo-27k``")]
+    first: list[float] = []
     for method, by in whole.items():
         curve = [mean(values) for values in zip(*(by[name] for name in sorted(common)), strict=True)]
         colour, line = STYLES[method]
         axes.plot(
             found["angles"], [value - mean(curve) for value in curve], line, color=colour, label=method, marker="."
         )
-        spread = max(curve) - min(curve)
-        rows.append((method, f"{mean(curve):.2f}", f"{spread:.3f} dB", f"{pstdev(curve):.3f} dB"))
+        first = first or curve
+        apart = [a - b for a, b in zip(curve, first, strict=True)]
+        spreads = [f"{max(values) - min(values):.3f} dB" for values in (curve, apart)]
+        rows.append((method, f"{mean(curve):.2f}", spreads[0], spreads[1] if method != "photo-27k" else ""))
     axes.set(xlabel="angle of the picture in degrees", ylabel="PSNR minus its mean, in dB", xticks=found["angles"],
              title=f"{len(common)} pictures of BSD68, noise 25")  # fmt: skip
     figure.legend(frameon=False, fontsize=7.5, ncols=3, loc="outside lower center")
