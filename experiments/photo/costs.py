@@ -99,6 +99,9 @@ def angles() -> None:
     figure.legend(frameon=False, fontsize=7.5, ncols=3, loc="outside lower center")
     figure.savefig(IMAGES / "photo-angles.svg", metadata={"Date": None})
     write("angles", rows)
+    with (PAGES / "angles.inc").open("a") as page:
+        page.write("\n.. image:: images/photo-angles.svg\n")
+        page.write("   :alt: PSNR over the angle of the picture, each minus its mean.\n")
 
 
 def others() -> None:
