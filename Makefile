@@ -35,8 +35,8 @@ test-slow: $(VENV)/.dev
 	$(PYTEST) -m slow
 	HYPOTHESIS_PROFILE=long $(PYTEST) tests/properties
 
-# Deliberate faults in the core folders, and whether the tests notice them (an hour on two cores); for example
-# `make mutate WORDS="schemes energies"` or `make mutate WORDS="--sample 30"`.
+# Deliberate faults in the core folders, and whether the tests notice them; for example
+# `make mutate WORDS="schemes energies"` or `make mutate WORDS="--sample 30"`. Results: tests/mutation/results.md.
 mutate: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m mutation.mutate $(WORDS)
 

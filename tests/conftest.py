@@ -1,6 +1,14 @@
 """Fixtures every test may use."""
 
+import io
+import os
 import random
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,3 +42,39 @@ def denormals():
     """Commands that run inside the tests flush denormal numbers to zero; the next test has them again."""
     yield
     torch.set_flush_denormal(False)
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Path]:
+    """An empty folder, seen by a user who is not root: root may read and write everything."""
+    folder = Path(tempfile.mkdtemp())
+    root = os.geteuid() == 0
+    if root:
+        _load_the_command(folder)
+        os.chown(folder, 65534, 65534)
+        os.seteuid(65534)
+    yield folder
+    if root:
+        os.seteuid(0)
+    for path in folder.rglob("*"):
+        path.chmod(0o700)
+    shutil.rmtree(folder)
+
+
+def _load_the_command(folder: Path) -> None:
+    """Filter a little picture: what the command imports on its way may lie where only root may read."""
+    from PIL import Image
+
+    from whorl.cli.main import run
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    Image.init()
+    Image.fromarray(np.zeros((4, 4), np.uint8)).save(folder / "a.png")
+    words = ["filter", "--contrast", "9", "--time", "0.1", "--threads", "1"]
+    for source in ("a.png", "missing.png"):
+        with suppress(SystemExit), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            run([*words, str(folder / source), str(folder / "b.png")])
+    for path in folder.iterdir():
+        path.unlink()
+    for number, handler in before.items():
+        signal.signal(number, handler)

@@ -1,8 +1,4 @@
-import os
-import shutil
 import signal
-import tempfile
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -32,19 +28,3 @@ def whorl_command(capsys):
         return Answer(int(leaving.value.code or 0), *capsys.readouterr())
 
     return call
-
-
-@pytest.fixture
-def unprivileged():
-    """An empty folder, seen by a user who is not root: root may read and write everything."""
-    folder = Path(tempfile.mkdtemp())
-    root = os.geteuid() == 0
-    if root:
-        os.chown(folder, 65534, 65534)
-        os.seteuid(65534)
-    yield folder
-    if root:
-        os.seteuid(0)
-    for path in folder.rglob("*"):
-        path.chmod(0o700)
-    shutil.rmtree(folder)

@@ -19,7 +19,7 @@ def test_contents_count_not_the_name(tmp_path, name):
     ("contents", "text"),
     [
         (b"", "is empty"),
-        (b"just some text\n", "no picture"),
+        (b"just some text\n", "not a picture"),
         (b"\x89PNG\r\n\x1a\n", "not a PNG"),
         (b"II*\0\0\0\0\0", "TIFF"),
     ],
@@ -34,7 +34,7 @@ def test_no_picture_is_one_clear_error(tmp_path, contents, text):
 def test_missing_folder_and_unreadable(tmp_path):
     with pytest.raises(FileError, match="No such file"):
         files.read(tmp_path / "missing.png")
-    with pytest.raises(FileError, match="no picture"):
+    with pytest.raises(FileError, match="not a picture"):
         files.read(tmp_path)
 
 

@@ -300,3 +300,35 @@ def test_weights_that_do_not_fit_are_refused(rng):
         model.with_data(f, -torch.ones(4, 5))
     with pytest.raises(ValueError, match="NaN"):
         model.with_data(f, torch.full((4, 5), float("nan")))
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.01])
+def test_a_step_may_be_as_small_as_one_likes(tau, rng):
+    model, u = MODELS["perona-malik"], noise(rng, 1, 1, 5, 6)
+    torch.testing.assert_close(model.step(u, tau), u + tau * model.rhs(u))
+
+
+@pytest.mark.parametrize("scheme", ["fed", "fsi"])
+def test_cycles_tell_of_each_and_end_with_all_steps(scheme, rng):
+    """A smaller step takes more of them; a larger one than the limit is not taken, whoever insists."""
+    model, u, counts = MODELS["perona-malik"], noise(rng, 1, 1, 5, 6), {}
+    limit = model.step_limit()
+    for title, tau in (("plain", None), ("small", limit / 8), ("large", 8 * limit)):
+        told = []
+        found = model(
+            u, 40.0, scheme=scheme, cycles=3, tau=tau, insist=True, progress=lambda *both, told=told: told.append(both)
+        )
+        total = told[-1][1]
+        assert [done for done, _ in told] == [total // 3 * k for k in (1, 2, 3)]
+        torch.testing.assert_close(found, model(u, 40.0, scheme=scheme, cycles=3, tau=tau, insist=True))
+        counts[title] = total
+    assert counts["small"] > counts["plain"] == counts["large"]
+
+
+def test_twins_of_laws_without_a_diffusivity_keep_their_smoothing():
+    for rho, radius in ((0.0, 0), (2.0, 8)):
+        assert whorl.models.uncoupled_twin(whorl.models.build("ced", rho=rho)).activation.radius == radius
+
+
+def test_the_contrast_is_1_by_default():
+    assert float(whorl.models.build("perona-malik").activation.law.contrast) == 1
