@@ -172,13 +172,6 @@ def _gpu_photo(cases: Cases) -> float:
     return next(float(r["share"]) for r in cases["one picture"] if r["method"] == "photo-27k, float32")
 
 
-def _gpu_five(cases: Cases) -> float:
-    return float(cases["five models"][-1]["best_s"])
-
-
-_FILLED = "512² grey, 5 % of pixels"
-
-
 def _filled(method: str, key: str) -> Callable[[Cases], float]:
     return lambda cases: next(float(r[key]) for r in cases[_FILLED] if r["method"] == method)
 
@@ -333,7 +326,6 @@ TARGETS: tuple[Target, ...] = (
         Target(f"training epoch, {coupling}, milliseconds, GPU", "gpu", 25, False, _gpu_epoch(coupling))
         for coupling in ("uncoupled", "isotropic", "anisotropic")
     ),
-    Target("five models trained and evaluated, seconds, GPU", "gpu", 60, False, _gpu_five),
     Target("first epoch of whorl train with nothing compiled, seconds, GPU", "gpu", 20, False, _gpu_first),
     Target("photo-27k on 1024² in the time of DnCNN-S, GPU", "gpu_photo", 1, False, _gpu_photo),
     Target("import whorl, seconds", "latency", 0.3, False, _seconds("start", "import whorl")),

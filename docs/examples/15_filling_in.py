@@ -15,13 +15,11 @@ from PIL import Image, ImageDraw
 import whorl
 
 
-def show(pictures, zoom=None):
+def show(pictures, zoom):
     """Pictures side by side, and below them a part of each, enlarged."""
-    rows = 1 if zoom is None else 2
-    height = 9.4 / len(pictures) * rows + 0.4
-    figure, axes = plt.subplots(rows, len(pictures), figsize=(9.4, height), squeeze=False)
+    figure, axes = plt.subplots(2, len(pictures), figsize=(9, 5.6))
     for column, (name, picture) in zip(axes.T, pictures.items(), strict=True):
-        for axis, part in zip(column, [(slice(None), slice(None)), zoom], strict=False):
+        for axis, part in zip(column, [(slice(None), slice(None)), zoom], strict=True):
             axis.imshow(picture[part], cmap="gray", vmin=0, vmax=255)
             axis.axis("off")
         column[0].set_title(name, fontsize=11)
@@ -62,8 +60,7 @@ show({"printed": printed, "repaired": clean, "original": coffee}, zoom=np.s_[90:
 
 # %%
 # **Sparse samples.** One pixel in ten is known. Edge-enhancing diffusion continues edges between the samples;
-# homogeneous diffusion (the smoothest membrane) leaves a peak at every sample, the biharmonic one (the smoothest plate)
-# overshoots beside edges.
+# homogeneous diffusion leaves a peak at every sample, and the biharmonic one overshoots beside edges.
 
 camera = skimage.data.camera()[30:286, 130:386]
 missing = np.random.default_rng(0).random(camera.shape) > 0.1
@@ -84,4 +81,4 @@ show({"10 % of the pixels": samples, **titles}, zoom=np.s_[20:110, 40:130])
 
 grass = skimage.data.grass()[:256, :256]
 patch = np.hypot(y - 128, x - 128) < 50
-show({"hole": np.where(patch, 0, grass), "filled": whorl.inpaint(grass, patch), "original": grass})
+show({"hole": np.where(patch, 0, grass), "filled": whorl.inpaint(grass, patch), "original": grass}, zoom=np.s_[58:148, 58:148])

@@ -156,7 +156,7 @@ def test_what_cannot_be_exported_is_refused_with_a_remedy(tmp_path: Path) -> Non
         model_chain(model)
     with pytest.raises(ValueError, match="time must be positive, got 0"):
         model_chain(model, 0.0)
-    with pytest.raises(ValueError, match="data term belongs to one picture"):
+    with pytest.raises(ValueError, match="data term and known pixels belong to one picture"):
         model_chain(model.with_data(picture((1, 1, 4, 4)), 0.1), 1.0)
     chain = model_chain(model, steps=1)
     with pytest.raises(FileError, match=r"End in \.onnx or \.pt2"):

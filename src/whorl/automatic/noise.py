@@ -89,7 +89,7 @@ def noise_present(samples: Sequence[Tensor], level: float) -> float:
 
     >>> noisy = 7 * torch.randn(1, 1, 200, 300, generator=torch.Generator().manual_seed(0))
     >>> round(noise_present([100 + noisy], 7.0), 1), round(noise_present([noisy.clamp_min(0)], 7.0), 1)
-    (7.0, 4.1)
+    (7.0, 4.0)
     """
     parts = [part.detach().double() for part in samples]
     black, white = _ends(parts)
