@@ -27,6 +27,8 @@ _SHOWN: dict[str, tuple[str, str]] = {
     "count": ("pictures", "{:d}"),
     "distance": ("grey values from the limit", "{:.3f}"),
     "peak_mib": ("peak MiB", "{:.0f}"),
+    "volumes": ("peak in volumes", "{:.2f}"),
+    "ns_per_voxel_step": ("ns/voxel and step", "{:.1f}"),
     "turn_error": ("turn error", "{:.4f}"),
     "turn_error_0.25": ("at 0.25", "{:.4f}"),
     "turn_error_0.5": ("at 0.5", "{:.4f}"),

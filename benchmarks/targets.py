@@ -172,6 +172,9 @@ def _gpu_photo(cases: Cases) -> float:
     return next(float(r["share"]) for r in cases["one picture"] if r["method"] == "photo-27k, float32")
 
 
+_FILLED = "512² grey, 5 % of pixels"
+
+
 def _filled(method: str, key: str) -> Callable[[Cases], float]:
     return lambda cases: next(float(r[key]) for r in cases[_FILLED] if r["method"] == method)
 
