@@ -342,6 +342,7 @@ TARGETS: tuple[Target, ...] = (
 
 _GROUPS = {
     "One explicit step": ("speed_grey", "speed_colour", "speed_tensor", "speed_coherence"),
+    "Photographs": ("speed_photo",),
     "Volumes": ("speed_volume", "quality_volume", "quality_turn_volume"),
     "The same stopping time": ("speed_time",),
     "Quality": ("quality_denoise", "quality_turn"),
