@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,34 +54,76 @@ def address() -> Iterator[str]:
         thread.join()
 
 
+class Browser:
+    """The node process that holds Chromium.
+
+    Chromium or node may end by themselves on a crowded machine. That says nothing about the page, so the visit is
+    made again in a new one, twice at most, and what node said is shown if that does not help.
+    """
+
+    def __init__(self, command: list[str], log: Path) -> None:
+        self.command = command
+        self.log = log
+        self.process: subprocess.Popen[str] | None = None
+
+    def ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The answer to one visit."""
+        for _ in range(3):
+            if (answer := self._ask_once(message)) is not None and "crash" not in answer:
+                return answer
+        said = self.log.read_text(errors="replace")[-2000:] if answer is None else answer["crash"]
+        pytest.fail(f"the browser ended three times during the visit {message['visit']!r}: {said}")
+
+    def _ask_once(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer, or None where node ended."""
+        if self.process is None:
+            with self.log.open("w") as log:
+                self.process = subprocess.Popen(
+                    self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+                )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.write(json.dumps(message) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            self.close()
+        return json.loads(line) if line else None
+
+    def close(self) -> None:
+        """End node, and Chromium with it."""
+        if self.process is not None:
+            with suppress(BrokenPipeError, subprocess.TimeoutExpired):
+                self.process.communicate(timeout=30)  # node ends with its input
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
 @pytest.fixture(scope="session")
-def browser(packages: Path) -> Iterator[subprocess.Popen[str]]:
-    """The node process that holds the browser."""
+def browser(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """The browser that all visits share."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     chromium = next(filter(None, map(shutil.which, names)), None) or _missing("Chromium is not installed")
     node = shutil.which("node") or _missing("node is not on the PATH")
     command = [node, str(Path(__file__).with_name("driver.mjs")), str(packages), chromium]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield process
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait(timeout=30)
+    holder = Browser(command, tmp_path_factory.mktemp("browser") / "node.log")
+    yield holder
+    holder.close()
 
 
 @pytest.fixture
-def drive(browser: subprocess.Popen[str], address: str) -> Drive:
+def drive(browser: Browser, address: str) -> Drive:
     """``drive(visit, argument, **options)``: make one of the visits in ``visits_*.mjs`` and return what it returns.
 
     Every request must stay on this machine, and nothing may fail or complain unless ``lenient``.
     """
 
     def run(visit: str, *, lenient: bool = False, options: Any = None, **argument: Any) -> Any:
-        assert browser.stdin is not None
-        assert browser.stdout is not None
-        message = {"visit": visit, "argument": {"address": address, **argument}, "options": options or {}}
-        browser.stdin.write(json.dumps(message) + "\n")
-        browser.stdin.flush()
-        answer = json.loads(browser.stdout.readline())
+        answer = browser.ask({"visit": visit, "argument": {"address": address, **argument}, "options": options or {}})
         assert "error" not in answer, answer["error"]
         local = ("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:", "file://")
         assert [url for url in answer["seen"]["requests"] if not url.startswith(local)] == []

@@ -1,5 +1,6 @@
 // Runs a real Chromium for the tests: one JSON line { visit, argument, options } in, one JSON line out.
 // A visit is a function (page, argument, seen) of the files beside; `seen` collects what the page asked for and said.
+// The answer is { value, seen }, { error } where the visit failed, or { crash } where the browser itself ended.
 
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -11,19 +12,23 @@ const visits = { ...looks, ...numbers, ...use };
 
 const [packages, executablePath] = process.argv.slice(2);
 const { chromium } = createRequire(packages)("playwright-core");
-const browser = await chromium.launch({
+const launch = () => chromium.launch({
   executablePath,
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync"],
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"],
 });
+let browser = await launch();
 
 async function answer({ visit, argument, options }) {
   // Reduced motion: with smooth scrolling a box moves on while one aims at where it was.
   const calm = { viewport: { width: 1280, height: 900 }, acceptDownloads: true, reducedMotion: "reduce" };
-  const context = await browser.newContext({ ...calm, ...options });
   const seen = { requests: [], failures: [], messages: [] };
+  let context, crashed = false;
   try {
+    if (!browser.isConnected()) browser = await launch();
+    context = await browser.newContext({ ...calm, ...options });
     const page = await context.newPage();
+    page.on("crash", () => { crashed = true; });
     page.setDefaultTimeout(120000); // a busy machine is no reason to fail
     page.on("request", (request) => seen.requests.push(request.url()));
     page.on("response", (response) => { if (response.status() >= 400) seen.failures.push(`${response.status()} ${response.url()}`); });
@@ -34,9 +39,10 @@ async function answer({ visit, argument, options }) {
     page.on("pageerror", (error) => seen.messages.push(String(error)));
     return { value: await visits[visit](page, argument, seen), seen };
   } catch (error) {
-    return { error: `${error.stack ?? error}\n${JSON.stringify(seen)}` };
+    const words = `${error.stack ?? error}\n${JSON.stringify(seen)}`;
+    return crashed || !browser.isConnected() ? { crash: words } : { error: words };
   } finally {
-    await context.close();
+    await context?.close().catch(() => {}); // nothing is left to close where the browser has ended
   }
 }
 
