@@ -1,5 +1,6 @@
-"""Room for the fields of a strip, kept between calls: fresh memory costs a page fault every 4 kB, as much as the work.
+"""Memory for kernels, and the view they have of tensors.
 
+Room for the fields of a strip is kept between calls: fresh memory costs a page fault every 4 kB, as much as the work.
 Every thread has its own. Room beyond ``KEPT`` bytes is given back at once.
 """
 
@@ -11,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["fresh", "room"]
+__all__ = ["flat", "fresh", "precision", "room"]
 
 KEPT = 2**26
 
@@ -35,6 +36,16 @@ def room(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> list[np.ndarray[Any, A
 def fresh(like: Tensor) -> Tensor:
     """An uninitialised tensor of the same kind. NumPy asks for huge pages where it is large: far fewer page faults."""
     return torch.from_numpy(np.empty(like.shape, like.numpy().dtype))
+
+
+def flat(u: Tensor) -> np.ndarray[Any, Any]:
+    """The values of a contiguous tensor, as kernels take them."""
+    return u.numpy().reshape(-1)
+
+
+def precision(u: Tensor) -> str:
+    """In which precision kernels compute."""
+    return "float32" if u.dtype == torch.float32 else "float64"
 
 
 def _aligned(size: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

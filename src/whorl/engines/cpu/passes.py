@@ -1,0 +1,143 @@
+"""Steps whose cells see single pixels: many of them in one pass over the image, rows of all of them in the cache."""
+
+import math
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from whorl.engines.base import Row, Steps
+from whorl.engines.cpu.fields import Array, Values, constants, fields_of, kind
+from whorl.engines.cpu.held import Held, held
+from whorl.engines.cpu.pipeline import GIVEN, LINE, SLOTS, pipeline, pitch
+from whorl.engines.cpu.rows import LANE
+from whorl.engines.cpu.steering import steering
+from whorl.engines.cpu.threads import bands, run, split
+from whorl.engines.cpu.workspace import flat, fresh, precision, room
+from whorl.engines.differentiable import plane_form
+from whorl.steps import Form
+
+__all__ = ["Tensors", "diffusion_tensors", "fourth_order", "in_passes", "scale_of"]
+
+CACHE = 2**20
+"""Bytes of row buffers a pipeline may use: a usual second-level cache."""
+
+DEPTH = min(12, LINE)
+"""The most steps taken in one pass over the image; windows look ``LINE`` columns beyond their own."""
+
+NARROW = 1024
+"""Columns below which a pass takes fewer steps rather than fewer columns."""
+
+Tensors = tuple[Array, Array, Array]
+"""The entries of one diffusion tensor for each cell and group of fields."""
+
+
+def in_passes(
+    form: Form,
+    u: Tensor,
+    numbers: list[Values],
+    mixes: list[float],
+    into: Tensor | None,
+    bound: Held,
+    tensors: Tensors | None = None,
+) -> Tensor:
+    """The image after all steps, which have one contrast; ``tensors`` stand for those of the image where given."""
+    n, C, H, W = u.shape
+    if not numbers:
+        return u.clone() if into is None else into.copy_(u)
+    members = C if form.couple_channels else 1
+    groups = n * C // members
+    where = fields_of(form, C, precision(u))
+    together = GIVEN if tensors is not None else members if members in (1, 3) else 0
+    kernel = pipeline(*kind(form), together)
+    real = where.taps.dtype
+    taus, mixes = [each.tau for each in numbers], mixes or [1.0] * len(numbers)
+    # All steps have the same contrast.
+    unit = constants(form, where, numbers[0]._replace(tau=1.0))
+    # With one scale the weight is common to all fields and can join the rate.
+    scale = scale_of(form, float(unit.unit) * float(unit.weight[-1]))
+    inner, more = real.type(unit.rate * unit.weight[-1] / real.type(scale)), real.type(scale)
+    sizes = (np.array(taus) * float(unit.factor[where.moved[0, 0]])).astype(real)
+    pulls = np.array(taus if bound.pulled else [], real)
+    shares = np.array(mixes, real)
+    depth, width = _window(W, members * u.element_size(), len(taus))
+    width = min(width, LANE - 5 * LINE) if together == 3 else width
+    columns = split(W, width, LINE)
+
+    def work(arrays: tuple[Any, ...], some: slice, g: int, r0: int, r1: int, c0: int, c1: int) -> None:
+        left, right = max(0, c0 - LINE), min(W, c1 + LINE)
+        line, lanes = LANE if together == 3 else pitch(right - left), depth * members
+        sizes_of_room = (lanes * SLOTS + members) * line, lanes * line, lanes * line, line, line, line
+        rows, across, down, *J = room(sizes_of_room, real)
+        kernel(
+            *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some],
+            where.flux, inner, more, rows, across, down, *(tensors or J), line, pulls[some], *bound.arrays,
+        )  # fmt: skip
+
+    free: list[Tensor] = []
+    before = source = u
+    for first in range(0, len(taus), depth):
+        # The iterate before the last is wanted only if the next piece starts by looking back.
+        keep = depth > 1 and first + depth < len(taus) and mixes[first + depth] != 1
+        last = first + depth >= len(taus)
+        out = into if last and into is not None else free.pop() if free else fresh(u)
+        spare = (free.pop() if free else fresh(u)) if keep else source
+        arrays = flat(source), flat(before), flat(out), flat(spare), keep
+        tasks = [
+            (arrays, slice(first, first + depth), g, r0, r1, c0, c1)
+            for g in range(groups)
+            for r0, r1 in bands(H, groups * len(columns), 8 * depth)
+            for c0, c1 in columns
+        ]
+        run(work, tasks)
+        free += [old for old in (before, source) if not any(old is kept for kept in (u, into, spare, out, *free))]
+        before, source = spare, out
+    return source
+
+
+def fourth_order(steps: Steps, u: Tensor) -> Tensor:
+    """Every step as two of second order, there and back by the root of its size."""
+    form = plane_form(steps.step)
+
+    def one(u: Tensor, each: Row) -> Tensor:
+        given = Values.of(steps.step.complete(each))
+        pair = [given._replace(tau=sign * math.sqrt(given.tau)) for sign in (1, -1)]
+        return in_passes(form, u, pair, [], None, held(None, u))
+
+    return steps.one_by_one(u, one)
+
+
+def diffusion_tensors(form: Form, u: Tensor, numbers: Values) -> Tensors:
+    """The diffusion tensors of the image."""
+    n, C, H, W = u.shape
+    where = fields_of(form, C, precision(u))
+    values, real = constants(form, where, numbers), where.taps.dtype
+    used = np.unique(where.seen)
+    seen, kernel, pixels = np.searchsorted(used, where.seen), steering(*kind(form)), flat(u)
+    scale = real.type(scale_of(form, float(values.unit)))
+    count = n * len(seen) * (H + 1) * (W + 1)
+    lacking = {"isotropic": (1, 2), "uncoupled": (1,)}.get(form.law, ())
+    A, B, D = (np.empty(0 if entry in lacking else count, real) for entry in range(3))
+
+    def work(image: int, r0: int, r1: int) -> None:
+        (fields,) = room((len(used) * (r1 - r0 + 1) * (W + 2),), real)
+        kernel(
+            pixels, image, C, H, W, r0, r1, where.channel[used], where.scale[used], seen, values.weight[used] * scale,
+            where.taps, where.start, where.radius, where.structure, values.rate / scale, real.type(1), fields, A, B, D,
+        )  # fmt: skip
+
+    run(work, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H + 1, n, 32)])
+    return A, B, D
+
+
+def scale_of(form: Form, unit: float) -> float:
+    """The power of two that brings structures of the size of the squared contrast, ``1 / unit``, to the size of 1."""
+    return 2.0 ** math.floor(math.log2(unit)) if form.law == "anisotropic" else 1.0
+
+
+def _window(W: int, pixel: int, steps: int) -> tuple[int, int]:
+    """How many steps to take in one pass, and on how many columns, so that the rows of all steps stay in the cache."""
+    room = CACHE // ((SLOTS + 2) * pixel)
+    depth = max(1, min(DEPTH, steps, room // min(W, NARROW)))
+    depth = -(-steps // -(-steps // depth))
+    return depth, max(room // depth, NARROW)
