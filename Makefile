@@ -36,7 +36,8 @@ test-slow: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=long $(PYTEST) tests/properties
 
 # Deliberate faults in the core folders, and whether the tests notice them; for example
-# `make mutate WORDS="schemes energies"` or `make mutate WORDS="--sample 30"`. Results: tests/mutation/results.md.
+# `make mutate WORDS="schemes energies"` or `make mutate WORDS="--sample 30"`. With `--record FILE` an interrupted run goes
+# on where it stopped. Results: tests/mutation/results.md.
 mutate: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m mutation.mutate $(WORDS)
 

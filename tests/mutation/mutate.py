@@ -7,12 +7,14 @@ import argparse
 import os
 import random
 import sys
+import time
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mutation.mutants import Mutant, mutants
+from mutation.record import Record
 from mutation.trials import ROOT, Trial, answer, in_copies, start, with_an_import
 
 SOURCE = ROOT / "src" / "whorl"
@@ -76,26 +78,38 @@ def equivalent() -> list[Equivalent]:
     return [Equivalent(**entry) for entry in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["change"]]
 
 
-def judge(folder: str, chosen: Sequence[Trial], show: Callable[[str], None]) -> Verdict:
-    """Run the trials of one folder."""
+def judge(folder: str, chosen: Sequence[Trial], show: Callable[[str], None], record: Record | None = None) -> Verdict:
+    """Run the trials of one folder; each is recorded as soon as it is decided."""
+
+    def decided(trial: Trial, noticed: bool, seconds: float) -> None:
+        if record is not None:
+            record.add(trial, noticed, seconds)
+        if not noticed:
+            show(f"survived: {trial}")
+
     places = [f"src/whorl/{folder}", *TESTS[folder]]
-    outcome = in_copies(folder, places, chosen, show)
+    outcome = in_copies(folder, places, chosen, show, decided)
     verdict = Verdict(outcome.killed, [str(trial) for trial in outcome.survived])
     show(f"{folder}: {outcome.killed} noticed in copies, {len(outcome.undecided)} to be tried with an import")
     for undecided in outcome.undecided:
-        if with_an_import(undecided):
+        since = time.monotonic()
+        noticed = with_an_import(undecided)
+        decided(undecided.trial, noticed, time.monotonic() - since)
+        if noticed:
             verdict.killed += 1
         else:
             verdict.survived.append(str(undecided.trial))
-            show(f"survived: {undecided.trial}")
     return verdict
 
 
-def judge_in_parallel(folder: str, chosen: Sequence[Trial], jobs: int, show: Callable[[str], None]) -> Verdict:
+def judge_in_parallel(
+    folder: str, chosen: Sequence[Trial], jobs: int, show: Callable[[str], None], record: Record
+) -> Verdict:
     """Deal the trials of one folder out to several processes."""
-    shares = [chosen[job::jobs] for job in range(min(jobs, len(chosen)))]
-    running = [start(lambda share=share: judge(folder, share, show)) for share in shares]
-    total = Verdict()
+    untried = [trial for trial in chosen if not record.has_noticed(trial)]
+    shares = [untried[job::jobs] for job in range(min(jobs, len(untried)))]
+    running = [start(lambda share=share: judge(folder, share, show, record)) for share in shares]
+    total = Verdict(killed=len(chosen) - len(untried))
     for process in running:
         verdict = answer(*process)
         if not isinstance(verdict, Verdict):
@@ -119,8 +133,12 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("folders", nargs="*", choices=[*TESTS, []], help="which folders; all by default")
     parser.add_argument("--sample", type=int, default=0, help="this many faults from each folder, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--record", type=Path, help="a file of what is decided; faults it knows as noticed are not tried again"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     chosen = parser.parse_args(words)
+    record = Record(chosen.record and chosen.record.resolve())
     os.environ["OMP_NUM_THREADS"] = "1"
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
@@ -137,7 +155,7 @@ def main(words: Sequence[str] | None = None) -> int:
         found = trials(folder, chosen.sample, chosen.seed)
         print(f"{folder}: {len(found)} faults", flush=True)
         verdicts[folder] = judge_in_parallel(
-            folder, found, chosen.jobs, lambda text: os.write(screen, f"{text}\n".encode())
+            folder, found, chosen.jobs, lambda text: os.write(screen, f"{text}\n".encode()), record
         )
     text, reached = report(verdicts)
     print(text)

@@ -12,6 +12,7 @@ from mutation import mutate
 from mutation.coverage import Coverage, lines_run
 from mutation.exchange import exchange, faulty_functions, functions_of
 from mutation.mutants import mutants
+from mutation.record import Record
 from mutation.trials import Trial, answer, start
 from whorl.schemes import fsi
 
@@ -115,6 +116,19 @@ def test_work_in_a_process_has_an_end():
     assert "ZeroDivisionError" in answer(*start(lambda: 1 / 0))
     assert "without an answer" in answer(*start(lambda: time.sleep(60)), patience=0.2)
     assert "without an answer" in answer(*start(lambda: os.kill(os.getpid(), signal.SIGKILL)))
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
+    """Noticed faults are done with; others, and all faults of a file that has changed, are tried again."""
+    one, other, third = mutate.trials("schemes", sample=3, seed=1)
+    file = tmp_path / "record"
+    Record(file).add(one, noticed=True, seconds=0.1)
+    Record(file).add(other, noticed=False, seconds=0.1)
+    record = Record(file)
+    assert [record.has_noticed(trial) for trial in (one, other, third)] == [True, False, False]
+    assert not record.has_noticed(replace(one, mutant=replace(one.mutant, source=one.mutant.source + "\nx = 1")))
+    assert mutate.judge_in_parallel("schemes", [one], 1, print, record).killed == 1
+    assert not Record(None).has_noticed(one)
 
 
 @pytest.mark.slow

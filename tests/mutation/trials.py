@@ -23,7 +23,7 @@ from mutation.coverage import Coverage, lines_run
 from mutation.exchange import FaultyModule, exchange, faulty_functions, functions_of
 from mutation.mutants import Mutant
 
-__all__ = ["ROOT", "Trial", "Undecided", "answer", "in_copies", "start", "with_an_import"]
+__all__ = ["ROOT", "Decided", "Trial", "Undecided", "answer", "in_copies", "start", "with_an_import"]
 
 ROOT = Path(__file__).parents[2]
 MEMORY = 8 * 2**30
@@ -69,9 +69,15 @@ class Outcome:
     undecided: list[Undecided] = field(default_factory=list)
 
 
-def in_copies(folder: str, places: Sequence[str], trials: Sequence[Trial], show: Callable[[str], None]) -> Outcome:
+Decided = Callable[[Trial, bool, float], None]
+"""Told of each fault, whether a test noticed it, and after how many seconds."""
+
+
+def in_copies(
+    folder: str, places: Sequence[str], trials: Sequence[Trial], show: Callable[[str], None], decided: Decided
+) -> Outcome:
     """Try faults by exchanging code in copies of one process; ends the program if the tests fail without a fault."""
-    outcome = _in_a_process(lambda: _session(folder, places, trials, show))
+    outcome = _in_a_process(lambda: _session(folder, places, trials, show, decided))
     if not isinstance(outcome, Outcome):
         raise SystemExit(f"The tests of {folder} fail without any fault: {outcome}.")
     return outcome
@@ -94,7 +100,9 @@ def with_an_import(undecided: Undecided) -> bool:
     return _in_a_process(tests, 60 + 5 * undecided.seconds) != 0
 
 
-def _session(folder: str, places: Sequence[str], trials: Sequence[Trial], show: Callable[[str], None]) -> object:
+def _session(
+    folder: str, places: Sequence[str], trials: Sequence[Trial], show: Callable[[str], None], decided: Decided
+) -> object:
     """Collect the tests, find out what they reach, and try one fault after another in a copy."""
     source = str(ROOT / "src" / "whorl" / folder)
     result: list[object] = []
@@ -109,7 +117,7 @@ def _session(folder: str, places: Sequence[str], trials: Sequence[Trial], show: 
                 return True
             coverage.on_import = on_import
             show(f"{folder}: {len(items)} tests take {sum(coverage.seconds):.0f} s")
-            result.append(_try_all(items, coverage, trials, show))
+            result.append(_try_all(items, coverage, trials, show, decided))
             return True
 
     tracing = lines_run(source)
@@ -118,7 +126,9 @@ def _session(folder: str, places: Sequence[str], trials: Sequence[Trial], show: 
     return result[0] if result else "they cannot be collected"
 
 
-def _try_all(items: list[Any], coverage: Coverage, trials: Sequence[Trial], show: Callable[[str], None]) -> Outcome:
+def _try_all(
+    items: list[Any], coverage: Coverage, trials: Sequence[Trial], show: Callable[[str], None], decided: Decided
+) -> Outcome:
     outcome = Outcome()
     functions = {path: functions_of(path) for path in {trial.path for trial in trials}}
     noticing: list[int] = []  # the tests that noticed faults so far, the last one first
@@ -134,7 +144,10 @@ def _try_all(items: list[Any], coverage: Coverage, trials: Sequence[Trial], show
             tried_first = [test for test in noticing if test in set(reaching)][:LIKELY]
             order = list(dict.fromkeys(tried_first + reaching))
             work = partial(_first_failure, items, order, functions[trial.path], codes)
+            since = time.monotonic()
             verdict = _in_a_process(work, 20 + 5 * coverage.time_of(reaching))
+            if verdict is not None or not on_import:
+                decided(trial, verdict is not None, time.monotonic() - since)
             if verdict is not None:
                 outcome.killed += 1
                 if isinstance(verdict, int):
@@ -142,7 +155,6 @@ def _try_all(items: list[Any], coverage: Coverage, trials: Sequence[Trial], show
                 continue
             if not on_import:
                 outcome.survived.append(trial)
-                show(f"survived: {trial}")
                 continue
         tests = coverage.all_tests() if on_import else reaching
         outcome.undecided.append(Undecided(trial, [items[test].nodeid for test in tests], coverage.time_of(tests)))
