@@ -1,6 +1,5 @@
 """The browser's numbers are Python's: every model, its steps, its turns and the errors shown."""
 
-import base64
 import math
 from typing import Any
 
@@ -9,10 +8,12 @@ import pytest
 import torch
 from scipy import ndimage
 
+from page.planes import decode, encode
 from whorl import diffusivities
 from whorl.automatic import automatic_settings
 from whorl.models import build, names, uncoupled_twin
 from whorl.models.catalogue import row
+from whorl.page.networks import OFFERED
 
 SHAPE = (3, 37, 50)  # colour, odd and not square, on purpose
 TIME, CONTRAST = 3.0, 20.0
@@ -38,15 +39,6 @@ RUNS = [
     for diffusivity in (DIFFUSIVITIES if "diffusivity" in row(name).options else [None])
     if not (twin and (name in ("you-kaveh", "weickert-integration") or diffusivity not in (DIFFUSIVITIES[0], None)))
 ]
-
-
-def encode(plane: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(plane, dtype=np.float32).tobytes()).decode()
-
-
-def decode(planes: list[str], height: int, width: int) -> np.ndarray:
-    flat = [np.frombuffer(base64.b64decode(plane), dtype=np.float32) for plane in planes]
-    return np.stack(flat).reshape(len(planes), height, width)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +86,7 @@ def test_every_model_agrees(
 
 def test_every_model_is_offered(drive: Any) -> None:
     shown = drive("offeredModels")
-    assert sorted(shown) == sorted(names())
+    assert sorted(shown) == sorted([*names(), *OFFERED])
 
 
 @pytest.mark.parametrize("angle", [35, 90])

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 import whorl
-from whorl.automatic import automatic_settings
+from whorl.automatic import automatic_settings, noise_level
 from whorl.page import STATIC, copy_site, make_server
 
 
@@ -60,6 +60,21 @@ def test_dropped_picture_gives_what_its_python_line_gives(drive: Any, photo: np.
     gap = np.abs(np.reshape(result["after"]["values"], size) - np.clip(expected, 0, 255))
     assert gap.max() <= 0.5 + 1e-2
     assert np.abs(expected - photo).max() > 5
+
+
+@pytest.mark.parametrize(("model", "network"), [("network", "photo-colour"), ("small-network", "photo-8k")])
+def test_network_denoises_a_dropped_picture(drive: Any, photo: np.ndarray, model: str, network: str) -> None:
+    result = drive("dropAndDenoise", content=png(photo), model=model, level=17.5)
+    samples = torch.from_numpy(photo.astype(np.float32)).permute(2, 0, 1)[None]
+    assert result["measured"] == pytest.approx(noise_level([samples]), rel=6e-3)  # three digits stand in the field
+    assert network in result["facts"]
+    assert result["code"] == f'whorl.denoise(image, noise=17.5, network="{network}", channel_axis=-1)'
+    expected = eval(result["code"], {"whorl": whorl, "image": photo})
+    gap = np.abs(np.reshape(result["after"]["values"], photo.shape) - expected.astype(int))
+    assert gap.max() <= 1  # both round, and ties may fall to either side
+    assert gap.mean() < 1e-3
+    assert np.abs(expected.astype(int) - photo).max() > 20
+    assert all(error >= 0 for error in result["errors"])
 
 
 def test_tiny_pictures_are_pictures(drive: Any) -> None:

@@ -107,3 +107,24 @@ export async function inBands(page, { address, planes, height, width, runs }) {
     return found;
   }, { planes, height, width, runs });
 }
+
+// Pictures through the networks, on one worker and in bands on three.
+export async function denoiseAll(page, { address, runs }) {
+  await page.goto(`${address}${BLANK}`);
+  return page.evaluate(async (runs) => {
+    const { Pool } = await import(new URL("js/pool.js", location));
+    const { filterInBands } = await import(new URL("js/bands.js", location));
+    const { makePlan } = await import(new URL("js/models.js", location));
+    const decode = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+    const encode = (plane) => btoa(Array.from(new Uint8Array(plane.buffer), (b) => String.fromCharCode(b)).join(""));
+    const pool = new Pool(3), found = [];
+    for (const { name, level, planes, height, width } of runs) {
+      const image = planes.map(decode), plan = makePlan(name, { level }, image.length);
+      const whole = await pool.ask("filter", { planes: image, height, width, plan });
+      const parts = await filterInBands(pool, { planes: image, height, width, plan });
+      const same = whole.planes.every((plane, c) => plane.every((value, i) => Object.is(value, parts.planes[c][i])));
+      found.push({ network: plan.network, planes: whole.planes.map(encode), same });
+    }
+    return found;
+  }, runs);
+}

@@ -46,6 +46,22 @@ export async function dropAndFilter(page, { address, content, model }) {
   return { code: await text(page, "#python"), before: await pixels(page, "before"), after: await pixels(page, "after") };
 }
 
+// A network on a picture of one's own: with the noise the page measured, then with another.
+export async function dropAndDenoise(page, { address, content, model, level }) {
+  await page.goto(address);
+  await ready(page);
+  await drop(page, { name: "photo.png", content });
+  await page.waitForFunction(() => document.querySelector("#facts").innerText.includes("64 × 48"));
+  await ready(page);
+  await page.selectOption("#model", model);
+  await ready(page);
+  const measured = Number(await page.inputValue("#level"));
+  await page.fill("#level", String(level));
+  await ready(page);
+  const shown = { code: await text(page, "#python"), facts: await text(page, "#facts"), after: await pixels(page, "after") };
+  return { measured, ...shown, errors: (await page.locator(".number").allInnerTexts()).map(Number) };
+}
+
 // A slider of a model that takes long: first a part of the picture, then all of it.
 export async function moveSlowly(page, { address }) {
   await page.goto(`${address}#scene=whorl&model=ced&time=400`);

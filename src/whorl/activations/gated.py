@@ -11,7 +11,7 @@ from whorl.operators.boundary import mirror
 
 __all__ = ["Gated", "components"]
 
-_LARGEST = 24.0  # of the logarithm of a squared contrast: beyond it numbers would overflow and say nothing more
+LARGEST = 24.0  # of the logarithm of a squared contrast: beyond it numbers would overflow and say nothing more
 
 
 def components(orders: Sequence[int]) -> list[int]:
@@ -111,7 +111,7 @@ class Gated(nn.Module):
         factor = torch.cat([self.log_contrast.new_zeros(self.scalars), 2 * self.log_contrast]).view(1, -1, 1, 1)
         if level is not None:
             factor = factor + (self.get_buffer("powers") * self.units).view(1, -1, 1, 1) * level
-        return (-factor.clamp(-_LARGEST, _LARGEST)).exp()
+        return (-factor.clamp(-LARGEST, LARGEST)).exp()
 
     def invariants(self, v: Tensor, level: Tensor | None = None) -> Tensor:
         """What the gates look at: ``(n, fields, y, x)``, unchanged by turns of the picture."""

@@ -1,7 +1,8 @@
-"""What the page knows of the library, for the browser: models, diffusivities, scales, stencils and step sizes.
+"""What the page knows of the library, for the browser: models, diffusivities, scales, stencils, step sizes, networks.
 
-``python -m whorl.page.catalogue`` writes ``static/js/catalogue.js``. The page has no table of its own: a model or a
-diffusivity that is new here is new there once the file is written again and the kernel knows its formula.
+``python -m whorl.page.catalogue`` writes ``static/js/catalogue.js`` and the numbers of the networks. The page has no
+table of its own: a model or a diffusivity that is new here is new there once the file is written again and the kernel
+knows its formula.
 """
 
 import json
@@ -22,6 +23,7 @@ from whorl.models.catalogue import row
 from whorl.operators import CellGradient, DirectionalDerivatives, Hessian, Laplacian, Operator, ScaleStack
 from whorl.operators.scales import sample_scales
 from whorl.operators.smoothing import TRUNCATE
+from whorl.page.networks import describe_networks, write_networks
 
 __all__ = ["ALPHAS", "TARGET", "describe", "write"]
 
@@ -62,6 +64,7 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
         },
         "models": {name: _model(name, tuple(alphas)) for name in names()},
         "filling": {way: FILLING[way] for way in ("eed", "homogeneous")},
+        "networks": describe_networks(),
     }
 
 
@@ -154,3 +157,4 @@ def _takes(name: str, diffusivity: str) -> bool:
 if __name__ == "__main__":
     with torch.no_grad():
         write()
+        write_networks()

@@ -34,7 +34,7 @@ const given = {}; // by model: what the visitor, or the address, chose
 const automatic = new Map(); // by model: contrast and time for the picture that is shown
 const filling = Object.fromEntries(Object.entries(METHODS).map(([name, { start }]) => [name, { ...start }]));
 let shownPicture = null; // { clean, noisy, height, width }
-for (const key of ["contrast", "time", "alpha", "gamma", "sigma", "rho"]) if (key in found) choose(key, found[key]);
+for (const key of ["contrast", "time", "level", "alpha", "gamma", "sigma", "rho"]) if (key in found) choose(key, found[key]);
 
 // ---- what follows from the state
 
@@ -43,8 +43,7 @@ function usualNoise() {
 }
 
 function choose(key, value) {
-  const { options } = MODELS[state.model];
-  if (!(key in options) && key !== "contrast" && key !== "time") return;
+  if (!(key in MODELS[state.model].options) && !(key in START[state.model])) return;
   (given[state.model] ??= {})[key] = key === "alpha" ? knownAlpha(state.model, value) : value;
 }
 
@@ -55,14 +54,17 @@ function parameters() {
 }
 
 const values = () => ({ ...parameters(), diffusivity: offered().includes(state.diffusivity) ? state.diffusivity : "exponential" });
+const removesNoise = () => Boolean(MODELS[state.model].rule ?? MODELS[state.model].kinds);
 const offered = () => MODELS[state.model].diffusivities;
+
+const plannedFor = (planes) => makePlan(state.model, values(), planes.length);
 
 const rounded = (value, key) => Number(Math.min(PARAMETERS[key].high, Math.max(PARAMETERS[key].low, value)).toPrecision(3));
 
 function setup() {
   const against = state.own && state.noise === 0 ? "the picture itself" : "the clean picture";
   return {
-    noise: state.noise, sides: makePair(state.model, values()),
+    noise: state.noise, sides: makePair(state.model, values(), shownPicture.clean.length),
     text: `PSNR of the filtered turned picture against ${against}, in decibels.`,
   };
 }
@@ -78,7 +80,7 @@ let resting = null;
 
 // While a slider moves, a model that takes long is shown in a part of the picture first.
 async function drafted(of) {
-  const { noisy, height, width } = shownPicture, plan = makePlan(state.model, values()), before = stage.result;
+  const { noisy, height, width } = shownPicture, plan = plannedFor(noisy), before = stage.result;
   const part = draftPart((pace.get(state.model) ?? 0) * plan.steps, height, width, stage.zoom.middle);
   if (part === null || before?.input !== noisy) return false;
   const { planes } = await filterInBands(pool, { ...part, planes: cut(noisy, width, part), plan });
@@ -99,7 +101,7 @@ const compute = latest(async (moving) => {
     stage.show({ input: noisy, output: planes, height, width });
     showFacts(get("facts"), fillFacts({ milliseconds, filled, planes, height, width }));
   } else {
-    const plan = makePlan(state.model, values()), reduced = state.own?.reduced ?? false, noise = state.noise;
+    const plan = plannedFor(noisy), reduced = state.own?.reduced ?? false, noise = state.noise;
     const { planes, milliseconds } = await filterInBands(pool, { planes: noisy, height, width, plan });
     if (plan.steps) pace.set(state.model, milliseconds / plan.steps);
     stage.show({ input: noisy, output: planes, height, width });
@@ -145,11 +147,11 @@ async function refreshView() {
 
 // Contrast and time for the picture shown, where nobody has given them.
 async function suit() {
-  if (state.own && state.mode === "filter" && MODELS[state.model].rule && !automatic.has(state.model)) {
+  if (state.own && state.mode === "filter" && removesNoise() && !automatic.has(state.model)) {
     const { noisy, height, width } = shownPicture, name = state.model;
     const options = { ...MODELS[name].options, ...given[name], diffusivity: values().diffusivity };
-    const { contrast, time } = await pool.ask("automatic", { planes: noisy, height, width, name, options });
-    automatic.set(name, { contrast: rounded(contrast, "contrast"), time: rounded(time, "time") });
+    const { noise, ...suited } = await pool.ask("automatic", { planes: noisy, height, width, name, options });
+    automatic.set(name, Object.fromEntries(Object.entries(suited).map(([key, value]) => [key, rounded(value, key)])));
   }
   panel.show(state, state.mode === "fill" ? filling[state.method] : parameters(), offered());
 }
@@ -175,8 +177,8 @@ async function open(file) {
   try {
     state.own = state.last = await readPicture(file);
     state.noise = 0;
-    if (!MODELS[state.model].rule) state.model = PHOTOGRAPHS; // a model that does not remove noise is no start
-    for (const name of Object.keys(given)) { delete given[name].contrast; delete given[name].time; } // chosen for another picture
+    if (!removesNoise()) state.model = PHOTOGRAPHS; // a model that does not remove noise is no start
+    for (const name of Object.keys(given)) for (const key of ["contrast", "time", "level"]) delete given[name][key]; // for another picture
     showOwn(state.own);
     get("failure").hidden = true;
     await takeLatest();

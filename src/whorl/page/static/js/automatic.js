@@ -7,10 +7,11 @@ import { noiseLevel, noisePresent } from "./noise.js";
 
 const { longest } = catalogue.automatic;
 
-// The contrast is a multiple of the noise that depends on the model; the time is that at which the model has removed
+// A network is told the noise itself, which must not be 0. The contrast is a multiple of the noise that depends on the model; the time is that at which the model has removed
 // most of the noise.
 export function automaticSettings(kernel, planes, height, width, name, options, known = null) {
   const noise = known ?? noiseLevel(planes, height, width);
+  if (MODELS[name].kinds) return { noise, level: noise };
   if (noise === 0) return { noise, contrast: 1, time: 0 };
   const { contrast: multiple, removed } = MODELS[name].rule, contrast = multiple * noise;
   const wanted = removed * noisePresent(planes, height, width, noise);

@@ -16,13 +16,14 @@ export function bandCount(height, halo, channels, workers) {
 export async function filterInBands(pool, { planes, height, width, plan }) {
   const start = performance.now(), workers = pool.workers.length;
   const groups = plan.joint ? [planes] : planes.map((plane) => [plane]);
-  const halo = plan.steps * plan.reach, count = bandCount(height, halo, groups.length, workers);
+  const halo = plan.steps * plan.reach, shrinking = plan.network ? 0.5 : 1; // a network computes half of its halo on average
+  const count = bandCount(height, shrinking * halo, groups.length, workers);
   const parts = await Promise.all(groups.flatMap((group) =>
     Array.from({ length: count }, async (_, k) => {
       const first = Math.floor((height * k) / count), last = Math.floor((height * (k + 1)) / count);
       const top = Math.max(0, first - halo), bottom = Math.min(height, last + halo);
       const cut = group.map((plane) => (count === 1 ? plane : plane.slice(top * width, bottom * width)));
-      const { planes: done } = await pool.ask("filter", { planes: cut, height: bottom - top, width, plan });
+      const { planes: done } = await pool.ask("filter", { planes: cut, height: bottom - top, width, plan, keep: [first - top, last - top] });
       return done.map((plane) => plane.subarray((first - top) * width, (last - top) * width));
     })));
   const output = groups.flatMap((group, g) => group.map((_, c) => joined(parts.slice(g * count, (g + 1) * count).map((part) => part[c]))));

@@ -41,5 +41,10 @@ export default {
 "filling": {
   "eed": {"name": "eed", "diffusivity": "charbonnier", "contrast": 2.0, "sigma": 2.0, "alpha": 0.1},
   "homogeneous": {"name": "perona-malik", "diffusivity": "homogeneous"}
+},
+"networks": {
+  "offered": {"small-network": {"grey": "photo-8k", "colour": "photo-8k"}, "network": {"grey": "photo-grey", "colour": "photo-colour"}},
+  "structures": {"photo-8k": {"channels": 1, "width": 16, "fields": [24, 20, 8], "blocks": 1, "repetitions": 12, "rho": 0, "noise": [25.0, 25.0], "reach": 52, "parameters": 7548}, "photo-colour": {"channels": 3, "width": 24, "fields": [32, 24, 12], "blocks": 2, "repetitions": 6, "rho": 1, "noise": [5.0, 55.0], "reach": 64, "parameters": 26968}, "photo-grey": {"channels": 1, "width": 24, "fields": [32, 24, 12], "blocks": 2, "repetitions": 6, "rho": 1, "noise": [5.0, 55.0], "reach": 64, "parameters": 26680}},
+  "gates": {"largest": 24.0, "reference": 25.0}
 }
 };

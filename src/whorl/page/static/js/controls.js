@@ -3,6 +3,7 @@
 // Logarithmic scales give small values the same room as large ones.
 export const PARAMETERS = {
   noise: { label: "Noise", symbol: "σₙ", low: 0, high: 100, step: 1, digits: 0 },
+  level: { label: "Noise to remove", symbol: "σ", low: 0.5, high: 100, log: true, digits: 3 },
   contrast: { label: "Contrast", symbol: "λ", low: 0.5, high: 200, log: true, digits: 3 },
   time: { label: "Time", symbol: "t", low: 0.1, high: 400, log: true, digits: 3 },
   alpha: { label: "Stencil", symbol: "α", low: 0, high: 0.5, step: 0.01, digits: 2 },

@@ -2,9 +2,11 @@
 
 import catalogue from "./catalogue.js";
 import { radius } from "./stencils.js";
-import { WORDS } from "./words.js";
+import { START, WORDS } from "./words.js";
 
-export const MODELS = catalogue.models;
+// Networks stand beside the models: they have a level of noise in the place of contrast and time.
+const networks = Object.entries(catalogue.networks.offered).map(([name, kinds]) => [name, { options: {}, diffusivities: [], kinds }]);
+export const MODELS = { ...catalogue.models, ...Object.fromEntries(networks) };
 export const DIFFUSIVITIES = Object.keys(catalogue.diffusivities);
 const ONE = [{ sigma: 0, weight: 1 }];
 
@@ -13,20 +15,38 @@ export function knownAlpha(name, alpha) {
   return MODELS[name].alphas.reduce((best, one) => (Math.abs(one - alpha) < Math.abs(best - alpha) ? one : best));
 }
 
-// A model with its parameters resolved and its steps counted.
-export function makePlan(name, values) {
-  return complete(MODELS[name], MODELS[name], values);
+// A model with its parameters resolved and its steps counted; a network by its name for so many channels.
+export function makePlan(name, values, channels = 1) {
+  const { kinds } = MODELS[name];
+  return kinds ? networkPlan(networkName(name, channels), values) : complete(MODELS[name], MODELS[name], values);
+}
+
+export const networkName = (name, channels) => MODELS[name].kinds?.[channels === 3 ? "colour" : "grey"];
+
+function networkPlan(network, { level }) {
+  const { noise: range, channels, reach, parameters } = catalogue.networks.structures[network];
+  return { network, level, range, parameters, joint: channels > 1, steps: 1, reach };
 }
 
 // The model in use with coupling and without: the same operators, scales and parameters, only the activation differs.
 // The Laplacian has one channel and the integration model is uncoupled by design, so they meet a relative of theirs.
 const RELATIVES = { "you-kaveh": "lysaker", "weickert-integration": "perona-malik" };
 
-export function makePair(name, values) {
+export function makePair(name, values, channels = 1) {
+  if (MODELS[name].kinds) return beside(name, values, channels);
   const coupled = name === "uncoupled" ? "perona-malik" : name, twin = MODELS[RELATIVES[name] ?? name];
   return [
     { kind: "coupled", name: WORDS[coupled].title, plan: makePlan(coupled, values) },
     { kind: "uncoupled", name: "The same, uncoupled", plan: complete(twin, twin.twin, { ...twin.options, ...values }) },
+  ];
+}
+
+// A network meets the uncoupled filter, as the drawn pictures start with it, its contrast in proportion to the noise.
+function beside(name, values, channels) {
+  const { contrast, time } = START.uncoupled, { options } = MODELS.uncoupled, share = values.level / START[name].level;
+  return [
+    { kind: "coupled", name: WORDS[name].title, plan: makePlan(name, values, channels) },
+    { kind: "uncoupled", name: "The uncoupled filter", plan: makePlan("uncoupled", { ...options, contrast: share * contrast, time }) },
   ];
 }
 

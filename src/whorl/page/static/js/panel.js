@@ -5,7 +5,7 @@ import { METHODS } from "./fill.js";
 import { DIFFUSIVITIES } from "./models.js";
 import { WORDS } from "./words.js";
 
-const FILTERS = ["contrast", "time", "alpha", "gamma", "sigma", "rho"];
+const FILTERS = ["level", "contrast", "time", "alpha", "gamma", "sigma", "rho"];
 const get = (id) => document.getElementById(id);
 
 // `on` hears of every choice: picture, noise, model, parameter, reset, mode.
@@ -60,7 +60,8 @@ export function makePanel(on) {
     diffusivity.row.hidden = filling || offered.length === 0;
     diffusivity.offer(offered);
     diffusivity.show(offered.includes(state.diffusivity) ? state.diffusivity : "exponential");
-    get("reset-text").textContent = filling || !state.own ? "" : "Contrast and time suit this picture.";
+    const suited = "level" in values ? "The noise was measured on this picture." : "Contrast and time suit this picture.";
+    get("reset-text").textContent = filling || !state.own ? "" : suited;
   }
 
   return {

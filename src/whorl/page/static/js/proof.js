@@ -99,6 +99,8 @@ export class Proof {
     const times = uncoupled.error / coupled.error, angle = `At ${Math.abs(coupled.angle)}°`;
     if (times >= 1.5)
       box.innerHTML = `${angle} the uncoupled filter misses its turned result by <strong>${times.toFixed(1)} times</strong> as much.`;
+    else if (this.setup().sides[0].plan.network)
+      box.textContent = `${angle} both miss by a similar amount.`;
     else
       box.textContent = `${angle} both miss by a similar amount: where a filter sharpens noise into steps, they fall differently `
         + "on every grid. A presmoothed or multiscale model, or the Charbonnier diffusivity, keeps clear of that.";

@@ -1,7 +1,7 @@
 // What stands below the picture: facts about the result, and the line of Python that gives the same.
 
 import { psnr, rootMeanSquare } from "./measures.js";
-import { MODELS } from "./models.js";
+import { MODELS, networkName } from "./models.js";
 
 const seconds = (ms) => (ms < 995 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
@@ -9,7 +9,7 @@ const seconds = (ms) => (ms < 995 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFi
 export function facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise }) {
   const list = [
     ["Size", `${width} × ${height}`, `${planes.length === 3 ? "colour" : "grey"}${reduced ? ", reduced" : ""}`],
-    ["Steps", String(plan.steps), `of ${plan.tau.toPrecision(3)}`],
+    means(plan),
     ["Computed in", seconds(milliseconds), ""],
   ];
   if (noise > 0) {
@@ -19,11 +19,17 @@ export function facts({ plan, milliseconds, clean, noisy, planes, height, width,
   return list;
 }
 
+// The steps of a filter, or which network it was.
+function means({ network, parameters, steps, tau }) {
+  if (network) return ["Network", network, `${parameters.toLocaleString("en")} numbers`];
+  return ["Steps", String(steps), `of ${tau.toPrecision(3)}`];
+}
+
 // While a slider moves and only a part of the picture is up to date.
 export function draftFacts({ plan, part, channels, height, width }) {
   return [
     ["Size", `${width} × ${height}`, channels === 3 ? "colour" : "grey"],
-    ["Steps", String(plan.steps), `of ${plan.tau.toPrecision(3)}`],
+    means(plan),
     ["Preview", `middle ${part.width} × ${part.height}`, "the rest follows"],
   ];
 }
@@ -55,10 +61,15 @@ export function fillLine(method, { contrast }, channels) {
 
 // Parameters that are Python's defaults are left out.
 export function pythonLine(model, values, diffusivity, channels) {
+  if (MODELS[model].kinds) return denoiseLine(networkName(model, channels), values.level, channels);
   const parts = [`model="${model}"`, `contrast=${values.contrast}`, `time=${values.time}`];
   for (const [option, usual] of Object.entries(MODELS[model].options))
     if (values[option] !== usual) parts.push(`${option}=${values[option]}`);
   if (diffusivity !== "exponential") parts.push(`diffusivity="${diffusivity}"`);
   if (channels === 3) parts.push("channel_axis=-1");
   return `whorl.diffuse(image, ${parts.join(", ")})`;
+}
+
+function denoiseLine(network, level, channels) {
+  return `whorl.denoise(image, noise=${level}, network="${network}"${channels === 3 ? ", channel_axis=-1" : ""})`;
 }

@@ -5,6 +5,7 @@ import { fillIn } from "./filling.js";
 import { diffuse, loadKernel } from "./filter.js";
 import { drawNoise, drawScene, fromSquare } from "./master.js";
 import { discMask, psnr, rootMeanSquare } from "./measures.js";
+import { denoise, loadNetwork } from "./network.js";
 import { normal } from "./scenes.js";
 import { record, turnImage } from "./turning.js";
 
@@ -43,10 +44,9 @@ const tasks = {
     };
   },
 
-  // Any image through any model.
-  async filter({ planes, height, width, plan }) {
-    const k = await kernel, start = performance.now();
-    const output = diffuse(k, planes, height, width, plan);
+  // Any image through any model; of a band only the rows to keep have to be right.
+  async filter({ planes, height, width, plan, keep }) {
+    const start = performance.now(), output = await filtered(planes, height, width, plan, keep);
     return { planes: output, milliseconds: performance.now() - start };
   },
 
@@ -64,10 +64,10 @@ const tasks = {
 
   // Both ways round: filter the turned picture, turn the filtered one.
   async turn({ angle, noise, plan, images, floor }) {
-    const k = await kernel, size = master.view, mask = discMask(size, Math.min(MARGIN, size / 8));
+    const size = master.view, mask = discMask(size, Math.min(MARGIN, size / 8));
     const still = await unturned(noise, plan);
     const { clean } = recorded(angle), input = withNoise(noise, angle);
-    const output = diffuse(k, input, size, size, plan), turned = turnImage(still, size, angle);
+    const output = await filtered(input, size, size, plan), turned = turnImage(still, size, angle);
     const measured = {
       angle,
       error: rootMeanSquare(output, turned, mask),
@@ -77,6 +77,11 @@ const tasks = {
     return images ? { ...measured, size, input, output, turned } : measured;
   },
 };
+
+async function filtered(planes, height, width, plan, keep) {
+  const k = await kernel;
+  return plan.network ? denoise(k, await loadNetwork(plan.network), planes, height, width, plan, keep) : diffuse(k, planes, height, width, plan);
+}
 
 // The picture and its noise under a turn. Neither depends on the model, so that another setting finds them again.
 function recorded(angle) {
@@ -98,7 +103,7 @@ async function unturned(noise, plan) {
   if (!straight.has(key)) {
     const size = master.view, input = withNoise(noise, 0);
     if (straight.size >= KEPT) straight.delete(straight.keys().next().value);
-    straight.set(key, diffuse(await kernel, input, size, size, plan));
+    straight.set(key, await filtered(input, size, size, plan));
   }
   return straight.get(key);
 }

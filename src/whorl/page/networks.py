@@ -1,0 +1,116 @@
+"""The trained networks of the page: their numbers in the order in which the browser's kernel reads them.
+
+``python -m whorl.page.catalogue`` writes a file for each into ``static/networks``, from the networks that the library
+ships, and what each is made of into the catalogue.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whorl.activations.gated import LARGEST, Gated
+from whorl.denoising import COLOUR, GREY
+from whorl.networks.photo import REFERENCE_LEVEL, PhotoNetwork
+from whorl.networks.photo_cards import load_photo_card
+from whorl.operators.steerable import SteerableMap
+
+__all__ = ["FOLDER", "OFFERED", "describe_networks", "numbers", "write_networks"]
+
+FOLDER = Path(__file__).parent / "static" / "networks"
+
+SMALL = "photo-8k"
+OFFERED = {"small-network": {"grey": SMALL, "colour": SMALL}, "network": {"grey": GREY, "colour": COLOUR}}
+"""What the page offers, and which network that is for grey and for colour pictures."""
+
+Array = NDArray[np.float32]
+
+
+def describe_networks() -> dict[str, Any]:
+    """What the page offers, the structure of each network, and the constants of their gates."""
+    return {
+        "offered": OFFERED,
+        "structures": {name: _structure(load_photo_card(name).build()) for name in _names()},
+        "gates": {"largest": LARGEST, "reference": REFERENCE_LEVEL},
+    }
+
+
+def write_networks(folder: Path = FOLDER) -> None:
+    """Write the numbers of every network anew."""
+    folder.mkdir(exist_ok=True)
+    for name in _names():
+        (folder / f"{name}.bin").write_bytes(numbers(load_photo_card(name).build()).tobytes())
+
+
+def numbers(network: PhotoNetwork) -> Array:
+    """All numbers of a network, one after the other.
+
+    First those of the lift and the projection: six coefficients for each stencil, then the weights, channel by channel
+    and stencil by stencil. Then for each block: coefficients and three matrices of the analysis, the same transposed of
+    the synthesis, the matrix of the gates; the biases of all repetitions, what the level adds to them, its power in the
+    units of the invariants, and the logarithm of what these are divided by, each with a number for every field.
+    """
+    parts = [part for ends in (network.lift, network.projection) for part in _ends(ends)]
+    for block in network.blocks:
+        parts += _block(block)
+    return np.concatenate([np.asarray(part, "<f4").reshape(-1) for part in parts])
+
+
+def _names() -> list[str]:
+    return sorted({name for kinds in OFFERED.values() for name in kinds.values()})
+
+
+def _structure(network: PhotoNetwork) -> dict[str, Any]:
+    spec, analysis = network.spec, network.blocks[0].get_submodule("analysis")
+    assert isinstance(analysis, SteerableMap)
+    profiles = [weight.shape[2] for weight in analysis.weights]
+    sides = [spec.width, *spec.fields]
+    if profiles != [3, 2, 2] or spec.rho > 1 or spec.alternate or spec.stable or any(side % 4 for side in sides):
+        raise ValueError(f"{spec}: the page's kernel has no loops for this structure.")
+    return {
+        "channels": spec.channels,
+        "width": spec.width,
+        "fields": spec.fields,
+        "blocks": spec.blocks,
+        "repetitions": spec.repetitions,
+        "rho": spec.rho,
+        "noise": spec.noise,
+        "reach": network.reach,
+        "parameters": network.parameter_count,
+    }
+
+
+def _ends(ends: SteerableMap) -> Iterator[Array]:
+    yield _coefficients(ends)
+    yield ends.weights[0].detach().permute(1, 2, 0).numpy()
+
+
+def _block(block: Any) -> Iterator[Array]:
+    from whorl.engines.cpu.matrix_product import packed
+
+    analysis, synthesis, gate = block.analysis, block.synthesis, block.gate
+    yield _coefficients(analysis)
+    yield from (packed(weight.detach().flatten(1).numpy()) for weight in analysis.weights)
+    yield _coefficients(synthesis)
+    yield from (packed(weight.detach().flatten(1).T.numpy()) for weight in synthesis.weights)
+    yield packed(gate.matrix.detach().numpy())
+    yield gate.bias.detach().numpy()
+    yield from _levels(gate)
+
+
+def _levels(gate: Gated) -> Iterator[Array]:
+    """How the level enters: its part in the offsets and in the units; and the contrasts."""
+    none = np.zeros(len(gate.orders), np.float32)
+    yield gate.level.detach().numpy() if gate.levelled else none
+    yield (gate.units * gate.get_buffer("powers")).detach().numpy() if gate.levelled else none
+    yield np.concatenate([none[: gate.scalars], 2 * gate.log_contrast.detach().numpy()])
+
+
+def _coefficients(ends: SteerableMap) -> Array:
+    from whorl.engines.cpu.stencil_rows import coefficients
+
+    found = coefficients([ends.taps(order) for order in range(len(ends.fields))])
+    assert found is not None, "the stencils of a trained network have the symmetry of their order"
+    return found
