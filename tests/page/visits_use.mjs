@@ -32,12 +32,17 @@ export async function load(page, { address }, seen) {
   return { requests, outside, title: await page.title(), facts: await text(page, "#facts") };
 }
 
-export async function dropAndFilter(page, { address, content, model }) {
+// The page with a picture of 64 × 48 pixels dropped onto it.
+async function openPhoto(page, address, content) {
   await page.goto(address);
   await ready(page);
   await drop(page, { name: "photo.png", content });
   await page.waitForFunction(() => document.querySelector("#facts").innerText.includes("64 × 48"));
   await ready(page);
+}
+
+export async function dropAndFilter(page, { address, content, model }) {
+  await openPhoto(page, address, content);
   await page.selectOption("#model", model);
   await ready(page);
   await page.fill("#contrast", "17.5");
@@ -48,11 +53,7 @@ export async function dropAndFilter(page, { address, content, model }) {
 
 // A network on a picture of one's own: with the noise the page measured, then with another.
 export async function dropAndDenoise(page, { address, content, model, level }) {
-  await page.goto(address);
-  await ready(page);
-  await drop(page, { name: "photo.png", content });
-  await page.waitForFunction(() => document.querySelector("#facts").innerText.includes("64 × 48"));
-  await ready(page);
+  await openPhoto(page, address, content);
   await page.selectOption("#model", model);
   await ready(page);
   const measured = Number(await page.inputValue("#level"));
@@ -230,11 +231,7 @@ export async function scrolled(page, { address }) {
 
 // Paint over a part of a picture by mouse and by keyboard, and take it back.
 export async function paintOver(page, { address, content }) {
-  await page.goto(address);
-  await ready(page);
-  await drop(page, { name: "photo.png", content });
-  await page.waitForFunction(() => document.querySelector("#facts").innerText.includes("64 × 48"));
-  await ready(page);
+  await openPhoto(page, address, content);
   await page.locator("input[value=fill]").press("Space");
   await ready(page);
   const untouched = await pixels(page, "after");
