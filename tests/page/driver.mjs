@@ -29,7 +29,7 @@ async function answer({ visit, argument, options }) {
     context = await browser.newContext({ ...calm, ...options });
     const page = await context.newPage();
     page.on("crash", () => { crashed = true; });
-    page.setDefaultTimeout(120000); // a busy machine is no reason to fail
+    page.setDefaultTimeout(600000); // a busy machine is no reason to fail
     page.on("request", (request) => seen.requests.push(request.url()));
     page.on("response", (response) => { if (response.status() >= 400) seen.failures.push(`${response.status()} ${response.url()}`); });
     page.on("requestfailed", (request) => { // a visitor who leaves aborts what is still loading: that is no failure
