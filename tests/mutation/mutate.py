@@ -4,6 +4,7 @@ Nothing on the disk changes. Each fault is tried in a process of its own, with t
 """
 
 import argparse
+import math
 import os
 import random
 import sys
@@ -78,17 +79,23 @@ def equivalent() -> list[Equivalent]:
     return [Equivalent(**entry) for entry in tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["change"]]
 
 
-def judge(folder: str, chosen: Sequence[Trial], show: Callable[[str], None], record: Record | None = None) -> Verdict:
+def judge(
+    folder: str,
+    chosen: Sequence[Trial],
+    show: Callable[[str], None],
+    record: Record | None = None,
+    seconds: float = math.inf,
+) -> Verdict:
     """Run the trials of one folder; each is recorded as soon as it is decided."""
 
-    def decided(trial: Trial, noticed: bool, seconds: float) -> None:
+    def decided(trial: Trial, noticed: str, took: float) -> None:
         if record is not None:
-            record.add(trial, noticed, seconds)
+            record.add(trial, noticed, took)
         if not noticed:
             show(f"survived: {trial}")
 
     places = [f"src/whorl/{folder}", *TESTS[folder]]
-    outcome = in_copies(folder, places, chosen, show, decided)
+    outcome = in_copies(folder, places, chosen, show, decided, seconds)
     verdict = Verdict(outcome.killed, [str(trial) for trial in outcome.survived])
     show(f"{folder}: {outcome.killed} noticed in copies, {len(outcome.undecided)} to be tried with an import")
     for undecided in outcome.undecided:
@@ -103,12 +110,17 @@ def judge(folder: str, chosen: Sequence[Trial], show: Callable[[str], None], rec
 
 
 def judge_in_parallel(
-    folder: str, chosen: Sequence[Trial], jobs: int, show: Callable[[str], None], record: Record
+    folder: str,
+    chosen: Sequence[Trial],
+    jobs: int,
+    show: Callable[[str], None],
+    record: Record,
+    seconds: float = math.inf,
 ) -> Verdict:
     """Deal the trials of one folder out to several processes."""
     untried = [trial for trial in chosen if not record.has_noticed(trial)]
     shares = [untried[job::jobs] for job in range(min(jobs, len(untried)))]
-    running = [start(lambda share=share: judge(folder, share, show, record)) for share in shares]
+    running = [start(lambda share=share: judge(folder, share, show, record, seconds)) for share in shares]
     total = Verdict(killed=len(chosen) - len(untried))
     for process in running:
         verdict = answer(*process)
@@ -136,6 +148,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--record", type=Path, help="a file of what is decided; faults it knows as noticed are not tried again"
     )
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="for each fault the quickest tests only, so long together"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     chosen = parser.parse_args(words)
     record = Record(chosen.record and chosen.record.resolve())
@@ -155,7 +170,7 @@ def main(words: Sequence[str] | None = None) -> int:
         found = trials(folder, chosen.sample, chosen.seed)
         print(f"{folder}: {len(found)} faults", flush=True)
         verdicts[folder] = judge_in_parallel(
-            folder, found, chosen.jobs, lambda text: os.write(screen, f"{text}\n".encode()), record
+            folder, found, chosen.jobs, lambda text: os.write(screen, f"{text}\n".encode()), record, chosen.seconds
         )
     text, reached = report(verdicts)
     print(text)

@@ -26,8 +26,8 @@ class Record:
         """Whether a test noticed this fault before; the others are tried again, with the tests of today."""
         return self.key(trial) in self.noticed
 
-    def add(self, trial: Trial, noticed: bool, seconds: float) -> None:
-        """Append one line, in one piece, so that several processes may do so."""
+    def add(self, trial: Trial, noticed: str, seconds: float) -> None:
+        """Append one line, in one piece, so that several processes may do so; ``noticed`` says by what, if at all."""
         if self.path is None:
             return
         entry = {"key": self.key(trial), "noticed": noticed, "seconds": round(seconds, 2), "fault": str(trial)}

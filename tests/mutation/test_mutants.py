@@ -1,6 +1,7 @@
 """The faults are what they say, and the runner tells a noticed one from one that passes."""
 
 import ast
+import math
 import os
 import signal
 import time
@@ -9,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from mutation import mutate
-from mutation.coverage import Coverage, lines_run
+from mutation.coverage import Coverage, lines_run, mark_lines
 from mutation.exchange import exchange, faulty_functions, functions_of
 from mutation.mutants import mutants
 from mutation.record import Record
@@ -108,13 +109,36 @@ def test_coverage_tells_which_tests_reach_a_line():
     coverage = Coverage(by_test=[set(), lines, lines], seconds=[0.1, 0.3, 0.2])
     assert coverage.reaching(inside.lines) == [2, 1]
     assert coverage.reaching(elsewhere.lines) == []
-    assert coverage.all_tests() == [0, 2, 1]
+    assert coverage.all_tests(str(inside.path)) == [2, 1, 0]
+    assert coverage.all_tests(str(elsewhere.path)) == [0, 2, 1]
+
+
+def test_marks_tell_which_statements_run():
+    """The same lines as by tracing: the first one of each statement that runs."""
+
+    def by_marks() -> set[tuple[str, int]]:
+        lines = mark_lines(mutate.SOURCE / "schemes")
+        fsi.extrapolation(3)
+        return lines
+
+    with lines_run(str(mutate.SOURCE / "schemes")) as traced:
+        fsi.extrapolation(3)
+    found = answer(*start(by_marks))
+    assert found
+    assert found <= traced
+
+
+def test_the_quickest_tests_fill_the_time_that_is_given():
+    coverage = Coverage(by_test=[set()] * 4, seconds=[1.0, 5.0, 2.0, 0.5])
+    assert coverage.quick([3, 0, 2, 1], 4) == [3, 0, 2]
+    assert coverage.quick([3, 0, 2, 1], math.inf) == [3, 0, 2, 1]
 
 
 def test_work_in_a_process_has_an_end():
     assert answer(*start(lambda: 7)) == 7
     assert "ZeroDivisionError" in answer(*start(lambda: 1 / 0))
     assert "without an answer" in answer(*start(lambda: time.sleep(60)), patience=0.2)
+    assert "without an answer" in answer(*start(lambda: sum(range(10**12)), seconds=1))
     assert "without an answer" in answer(*start(lambda: os.kill(os.getpid(), signal.SIGKILL)))
 
 
@@ -122,8 +146,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
     """Noticed faults are done with; others, and all faults of a file that has changed, are tried again."""
     one, other, third = mutate.trials("schemes", sample=3, seed=1)
     file = tmp_path / "record"
-    Record(file).add(one, noticed=True, seconds=0.1)
-    Record(file).add(other, noticed=False, seconds=0.1)
+    Record(file).add(one, noticed="a test", seconds=0.1)
+    Record(file).add(other, noticed="", seconds=0.1)
     record = Record(file)
     assert [record.has_noticed(trial) for trial in (one, other, third)] == [True, False, False]
     assert not record.has_noticed(replace(one, mutant=replace(one.mutant, source=one.mutant.source + "\nx = 1")))

@@ -6,6 +6,7 @@ with the fault in it, so that all that is prepared at import holds the fault, to
 """
 
 import gc
+import math
 import os
 import pickle
 import resource
@@ -19,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mutation.coverage import Coverage, lines_run
+from mutation.coverage import Coverage, lines_run, mark_lines
 from mutation.exchange import FaultyModule, exchange, faulty_functions, functions_of
 from mutation.mutants import Mutant
 
@@ -69,25 +70,33 @@ class Outcome:
     undecided: list[Undecided] = field(default_factory=list)
 
 
-Decided = Callable[[Trial, bool, float], None]
-"""Told of each fault, whether a test noticed it, and after how many seconds."""
+Decided = Callable[[Trial, str, float], None]
+"""Told of each fault, what noticed it, if anything, and after how many seconds."""
 
 
 def in_copies(
-    folder: str, places: Sequence[str], trials: Sequence[Trial], show: Callable[[str], None], decided: Decided
+    folder: str,
+    places: Sequence[str],
+    trials: Sequence[Trial],
+    show: Callable[[str], None],
+    decided: Decided,
+    seconds: float = math.inf,
 ) -> Outcome:
-    """Try faults by exchanging code in copies of one process; ends the program if the tests fail without a fault."""
-    outcome = _in_a_process(lambda: _session(folder, places, trials, show, decided))
+    """Try faults by exchanging code in copies of one process; ends the program if the tests fail without a fault.
+
+    For each fault the quickest tests that take so many seconds together are run.
+    """
+    outcome = _in_a_process(lambda: _session(folder, places, trials, show, decided, seconds))
     if not isinstance(outcome, Outcome):
         raise SystemExit(f"The tests of {folder} fail without any fault: {outcome}.")
     return outcome
 
 
-def with_an_import(undecided: Undecided) -> bool:
-    """Whether a test fails where the faulty module is imported in place of the right one."""
+def with_an_import(undecided: Undecided) -> str:
+    """How the tests end where the faulty module is imported in place of the right one; nothing where all pass."""
     trial, order = undecided.trial, {test: number for number, test in enumerate(undecided.tests)}
     if not order:
-        return False
+        return ""
 
     class Chosen:
         def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -97,11 +106,17 @@ def with_an_import(undecided: Undecided) -> bool:
         sys.meta_path.insert(0, FaultyModule(trial.module, trial.path, trial.mutant.source))
         return _pytest(list(dict.fromkeys(test.split("::")[0] for test in order)), [Chosen()])
 
-    return _in_a_process(tests, 60 + 5 * undecided.seconds) != 0
+    ended = _in_a_process(tests, 60 + 5 * undecided.seconds)
+    return "" if ended == 0 else f"with an import: {ended}"
 
 
 def _session(
-    folder: str, places: Sequence[str], trials: Sequence[Trial], show: Callable[[str], None], decided: Decided
+    folder: str,
+    places: Sequence[str],
+    trials: Sequence[Trial],
+    show: Callable[[str], None],
+    decided: Decided,
+    seconds: float,
 ) -> object:
     """Collect the tests, find out what they reach, and try one fault after another in a copy."""
     source = str(ROOT / "src" / "whorl" / folder)
@@ -111,13 +126,13 @@ def _session(
         def pytest_runtestloop(self, session: Any) -> bool:
             tracing.__exit__(None, None, None)
             items = session.items
-            coverage = _in_a_process(lambda: _reached(items, source))
+            coverage = _in_a_process(lambda: _reached(items, Path(source)))
             if not isinstance(coverage, Coverage):
                 result.append(coverage)
                 return True
             coverage.on_import = on_import
             show(f"{folder}: {len(items)} tests take {sum(coverage.seconds):.0f} s")
-            result.append(_try_all(items, coverage, trials, show, decided))
+            result.append(_try_all(items, coverage, trials, show, decided, seconds))
             return True
 
     tracing = lines_run(source)
@@ -127,7 +142,12 @@ def _session(
 
 
 def _try_all(
-    items: list[Any], coverage: Coverage, trials: Sequence[Trial], show: Callable[[str], None], decided: Decided
+    items: list[Any],
+    coverage: Coverage,
+    trials: Sequence[Trial],
+    show: Callable[[str], None],
+    decided: Decided,
+    seconds: float,
 ) -> Outcome:
     outcome = Outcome()
     functions = {path: functions_of(path) for path in {trial.path for trial in trials}}
@@ -138,7 +158,7 @@ def _try_all(
         if number and number % 25 == 0:
             show(f"{trial.folder}: {number} of {len(trials)}, {outcome.killed} noticed so far")
         codes = faulty_functions(trial.path, trial.mutant.source)
-        reaching = coverage.reaching(trial.lines)
+        reaching = coverage.quick(coverage.reaching(trial.lines), seconds)
         on_import = codes is None or bool(coverage.on_import & trial.lines)
         if codes and reaching and codes.keys() <= functions[trial.path].keys():
             tried_first = [test for test in noticing if test in set(reaching)][:LIKELY]
@@ -147,7 +167,8 @@ def _try_all(
             since = time.monotonic()
             verdict = _in_a_process(work, 20 + 5 * coverage.time_of(reaching))
             if verdict is not None or not on_import:
-                decided(trial, verdict is not None, time.monotonic() - since)
+                noticed = items[verdict].nodeid if isinstance(verdict, int) else str(verdict or "")
+                decided(trial, noticed, time.monotonic() - since)
             if verdict is not None:
                 outcome.killed += 1
                 if isinstance(verdict, int):
@@ -156,7 +177,7 @@ def _try_all(
             if not on_import:
                 outcome.survived.append(trial)
                 continue
-        tests = coverage.all_tests() if on_import else reaching
+        tests = coverage.quick(coverage.all_tests(str(trial.path)), seconds) if on_import else reaching
         outcome.undecided.append(Undecided(trial, [items[test].nodeid for test in tests], coverage.time_of(tests)))
     return outcome
 
@@ -167,20 +188,21 @@ def _first_failure(items: list[Any], tests: list[int], functions: Any, codes: An
     return next((test for test, passed in _run(items, tests) if not passed), None)
 
 
-def _reached(items: list[Any], source: str) -> Coverage | str:
+def _reached(items: list[Any], source: Path) -> Coverage | str:
     """What each test reaches; the name of one that fails."""
-    coverage = Coverage()
-    running = _run(items, range(len(items)))
-    while True:
-        since = time.monotonic()
-        with lines_run(source) as lines:
-            test, passed = next(running, (None, True))
-        if test is None:
-            return coverage
+    coverage, lines = Coverage(), mark_lines(source)
+    for test, passed in _run(items, range(len(items))):
         if not passed:
             return str(items[test].nodeid)
-        coverage.by_test.append(lines)
-        coverage.seconds.append(time.monotonic() - since)
+        coverage.by_test.append({*lines})
+        coverage.seconds.append(_processor_seconds() - sum(coverage.seconds))
+        lines.clear()
+    return coverage
+
+
+def _processor_seconds() -> float:
+    """Of this process and those it has waited for; unlike the clock it does not count what others do meanwhile."""
+    return sum(os.times()[:4])
 
 
 def _run(items: list[Any], tests: Sequence[int]):
@@ -200,8 +222,8 @@ def _pytest(places: Sequence[str], plugins: list[object]) -> int:
     return int(pytest.main([*options, *places], plugins=plugins))
 
 
-def start(work: Callable[[], object]) -> tuple[int, int]:
-    """Start some work in a copy of this process; the process and the pipe of its answer."""
+def start(work: Callable[[], object], seconds: float | None = None) -> tuple[int, int]:
+    """Start some work in a copy of this process, for so much time of a processor; the process and its answer's pipe."""
     reading, writing = os.pipe()
     child = os.fork()
     if child:
@@ -210,7 +232,7 @@ def start(work: Callable[[], object]) -> tuple[int, int]:
     try:
         os.close(reading)
         os.setsid()
-        _quiet_and_bounded()
+        _quiet_and_bounded(seconds)
         try:
             found = work()
         except BaseException as error:
@@ -232,13 +254,16 @@ def answer(child: int, reading: int, patience: float | None = None) -> object:
     return pickle.loads(found) if found else "ended without an answer"
 
 
-def _in_a_process(work: Callable[[], object], patience: float | None = None) -> object:
-    return answer(*start(work), patience)
+def _in_a_process(work: Callable[[], object], seconds: float | None = None) -> object:
+    """What the work returns within so much time of a processor; on a busy machine that takes several times as long."""
+    return answer(*start(work, seconds), None if seconds is None else 10 * seconds)
 
 
-def _quiet_and_bounded() -> None:
-    """No output of the tests, and an end to a fault that asks for all the memory."""
+def _quiet_and_bounded(seconds: float | None) -> None:
+    """No output of the tests, and an end to a fault that asks for all the memory or never ends."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    if seconds is not None:
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds)))
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
