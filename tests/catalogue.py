@@ -37,7 +37,7 @@ OPERATORS = {
     "scales, weighted": ScaleStack(CellGradient(0.3), sample_scales(3, 0.5, 4.0), beta=[0.5, -1.0, 2.0]),
     "scales of Hessians": ScaleStack(Hessian(), sample_scales(2, 0.5, 2.0)),
     "dictionary": Dictionary(CellGradient(), [Smoothing(0.5), Smoothing(2.0), LaplacianPower(1.0, 2)], features=2),
-    "scaled": 2.0 * Hessian(),
+    "scaled": -3.0 * Hessian(),
     "stacked": Stacked([Laplacian(), Hessian()]),
 }
 
@@ -55,7 +55,7 @@ SPATIAL_OPERATORS = {
     "scales, weighted": ScaleStack(CellGradient(0.3), sample_scales(3, 0.3, 1.5), beta=[0.5, -1.0, 2.0]),
     "scales, spacing": ScaleStack(CellGradient(0.3, (2.0, 1.0, 1.5)), sample_scales(2, 0.5, 1.5)),
     "dictionary": Dictionary(CellGradient(), [Smoothing(0.4), Smoothing(0.8), LaplacianPower(0.4, 1)], features=2),
-    "scaled": 2.0 * Hessian(),
+    "scaled": -3.0 * Hessian(),
     "stacked": Stacked([Laplacian(), Hessian()]),
 }
 

@@ -149,7 +149,10 @@ def main(words: Sequence[str] | None = None) -> int:
         "--record", type=Path, help="a file of what is decided; faults it knows as noticed are not tried again"
     )
     parser.add_argument(
-        "--seconds", type=float, default=math.inf, help="for each fault the quickest tests only, so long together"
+        "--seconds",
+        type=float,
+        default=math.inf,
+        help="for each fault, only the quickest tests that take so long together",
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     chosen = parser.parse_args(words)

@@ -126,12 +126,13 @@ def _session(
         def pytest_runtestloop(self, session: Any) -> bool:
             tracing.__exit__(None, None, None)
             items = session.items
-            coverage = _in_a_process(lambda: _reached(items, Path(source)))
+            coverage = _in_a_process(lambda: _reached(items, Path(source), seconds))
             if not isinstance(coverage, Coverage):
                 result.append(coverage)
                 return True
             coverage.on_import = on_import
-            show(f"{folder}: {len(items)} tests take {sum(coverage.seconds):.0f} s")
+            quick = [taken for taken in coverage.seconds if taken < math.inf]
+            show(f"{folder}: {len(quick)} of {len(items)} tests take {sum(quick):.0f} s, the others are left out")
             result.append(_try_all(items, coverage, trials, show, decided, seconds))
             return True
 
@@ -188,16 +189,34 @@ def _first_failure(items: list[Any], tests: list[int], functions: Any, codes: An
     return next((test for test, passed in _run(items, tests) if not passed), None)
 
 
-def _reached(items: list[Any], source: Path) -> Coverage | str:
-    """What each test reaches; the name of one that fails."""
+def _reached(items: list[Any], source: Path, seconds: float) -> Coverage | str:
+    """What each test reaches, those left out that take longer than so many seconds; the name of one that fails."""
     coverage, lines = Coverage(), mark_lines(source)
-    for test, passed in _run(items, range(len(items))):
-        if not passed:
+    interrupted: list[int] = []
+
+    def interrupt(*_: object) -> None:
+        interrupted.append(len(coverage.seconds))
+        raise _TooLongError
+
+    signal.signal(signal.SIGPROF, interrupt)
+    running = _run(items, range(len(items)))
+    while True:
+        since = _processor_seconds()
+        signal.setitimer(signal.ITIMER_PROF, 0 if math.isinf(seconds) else seconds)
+        test, passed = next(running, (None, True))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        if test is None:
+            return coverage
+        left_out = test in interrupted
+        if not passed and not left_out:
             return str(items[test].nodeid)
-        coverage.by_test.append({*lines})
-        coverage.seconds.append(_processor_seconds() - sum(coverage.seconds))
+        coverage.by_test.append(set() if left_out else {*lines})
+        coverage.seconds.append(math.inf if left_out else _processor_seconds() - since)
         lines.clear()
-    return coverage
+
+
+class _TooLongError(BaseException):
+    """A test takes longer than the tests of a fault may take together."""
 
 
 def _processor_seconds() -> float:

@@ -101,3 +101,20 @@ def test_a_large_image_on_another_device_stays_there():
     """The compiled loops are for the processor alone."""
     u = torch.empty(1, 1, 2**9, 2**9, device="meta")
     assert Smoothing(1.0)(u).device.type == "meta"
+
+
+def test_the_norm_bound_is_found_once_for_each_state_of_the_weights():
+    """Trained weights change it; as long as they stay, and in the other dimension, what was found is kept."""
+    K = ScaleStack(CellGradient(), sample_scales(2, 0.5, 1.0), beta=[1.0, 0.0], trainable=True)
+    looked = []
+    symbol = K.symbol
+    K.symbol = lambda *theta: looked.append(len(theta)) or symbol(*theta)
+    bound = K.squared_norm_bound()
+    assert {*looked} == {2}
+    assert K.squared_norm_bound(3) != bound
+    count = len(looked)
+    assert K.squared_norm_bound() == bound
+    assert len(looked) == count
+    with torch.no_grad():
+        K.beta.mul_(3)
+    assert K.squared_norm_bound() == pytest.approx(9 * bound, rel=1e-12)

@@ -39,6 +39,18 @@ def test_symbol_is_the_eigenvalue_of_cosine_modes(K):
 
 
 @parametrised
+def test_symbol_is_a_trigonometric_polynomial_of_the_stated_degree(K):
+    """Along either axis its Fourier coefficients end with the degree."""
+    count = 2 * K.degree + 16
+    angles, other = torch.arange(count, dtype=torch.float64) * (2 * torch.pi / count), torch.full((1,), 0.1).double()
+    for values in (K.symbol(angles, other), K.symbol(other, angles)):
+        size = torch.fft.rfft(values).abs() / count
+        rounding = 1e-14 * values.max()
+        assert size[K.degree] > 16 * rounding
+        assert size[K.degree + 1 :].max() <= rounding
+
+
+@parametrised
 @pytest.mark.parametrize("value", [0.1, -7.3, 1e6])
 def test_constants_vanish_to_the_last_bit(K, dtype, value):
     for size in SIZES:
@@ -54,6 +66,14 @@ def test_reach_is_exactly_how_far_it_looks(K):
     impulse[..., centre, centre] = 1
     rows = (K.adjoint(K(impulse)) != 0).any(-1).any(0).any(0).nonzero().flatten()
     assert centre - rows.min() == rows.max() - centre == K.reach
+
+
+@parametrised
+def test_weights_of_the_inner_product_have_their_stated_shapes(K):
+    """One number for each position, one for each scale."""
+    v = K(torch.zeros(2, 3, 6, 9, dtype=torch.float64))
+    assert K.cell_weights(v).shape == v.shape[4:]
+    assert K.scale_weights(v).shape == (1, 1, v.shape[2], 1, 1, 1)
 
 
 @parametrised

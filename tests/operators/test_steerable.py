@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whorl.operators import CellGradient, Hessian, Mixed, ScaleStack, SteerableMap, sample_scales
+from whorl.operators import CellGradient, Hessian, Mixed, ScaleStack, Stacked, SteerableMap, sample_scales
 from whorl.operators.norm_estimate import NormEstimate
 from whorl.operators.stencils import steerable_stencils
 
@@ -203,6 +203,18 @@ def test_mixtures_have_exact_adjoints_and_proven_norms(K, rng):
     largest = torch.linalg.svdvals(mixed.weights.detach())[0].item()
     assert mixed.squared_norm_bound() >= largest**2 * K.squared_norm_bound() * (1 - 1e-12)
     assert mixed.squared_norm_bound() <= 1.01 * largest**2 * K.squared_norm_bound()
+
+
+def test_maps_of_one_channel_can_be_stacked(rng):
+    """Side by side they respond as each alone, and the adjoint sums up theirs."""
+    members = [SteerableMap(1, fields=(2, 1)).double(), SteerableMap(1, fields=(0, 1)).double()]
+    K = Stacked(members)
+    u = torch.randn(2, 1, 7, 9, generator=rng, dtype=torch.float64)
+    torch.testing.assert_close(K(u), torch.cat([member(u) for member in members], dim=3), rtol=0, atol=0)
+    v = torch.randn(K(u).shape, generator=rng, dtype=torch.float64)
+    gap = K.inner(K(u), v) - (u * K.adjoint(v)).sum()
+    assert gap.abs() <= 32 * EPS * K.inner(K(u), K(u)).sqrt() * K.inner(v, v).sqrt()
+    assert K.orders == (0, 0, 1, 1)
 
 
 def test_wrong_settings_are_named():
