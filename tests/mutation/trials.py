@@ -29,7 +29,7 @@ __all__ = ["ROOT", "Decided", "Trial", "Undecided", "answer", "in_copies", "star
 ROOT = Path(__file__).parents[2]
 MEMORY = 8 * 2**30
 LIKELY = 8
-"""So many of the tests that noticed the last faults are tried before all others."""
+"""So many of the tests that noticed the last faults of the same file are tried before all others."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def _try_all(
 ) -> Outcome:
     outcome = Outcome()
     functions = {path: functions_of(path) for path in {trial.path for trial in trials}}
-    noticing: list[int] = []  # the tests that noticed faults so far, the last one first
+    noticing: dict[Path, list[int]] = {}  # the tests that noticed faults of a file so far, the last one first
     gc.collect()
     gc.freeze()  # so that the copies share the memory
     for number, trial in enumerate(trials):
@@ -162,18 +162,19 @@ def _try_all(
         reaching = coverage.quick(coverage.reaching(trial.lines), seconds)
         on_import = codes is None or bool(coverage.on_import & trial.lines)
         if codes and reaching and codes.keys() <= functions[trial.path].keys():
-            tried_first = [test for test in noticing if test in set(reaching)][:LIKELY]
+            likely = noticing.get(trial.path, [])
+            tried_first = [test for test in likely if test in set(reaching)][:LIKELY]
             order = list(dict.fromkeys(tried_first + reaching))
             work = partial(_first_failure, items, order, functions[trial.path], codes)
             since = time.monotonic()
-            verdict = _in_a_process(work, 20 + 5 * coverage.time_of(reaching))
+            verdict = _in_a_process(work, 5 + 4 * coverage.time_of(reaching))
             if verdict is not None or not on_import:
                 noticed = items[verdict].nodeid if isinstance(verdict, int) else str(verdict or "")
                 decided(trial, noticed, time.monotonic() - since)
             if verdict is not None:
                 outcome.killed += 1
                 if isinstance(verdict, int):
-                    noticing = [verdict, *(test for test in noticing if test != verdict)]
+                    noticing[trial.path] = [verdict, *(test for test in likely if test != verdict)]
                 continue
             if not on_import:
                 outcome.survived.append(trial)
