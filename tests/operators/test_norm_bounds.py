@@ -36,6 +36,10 @@ def test_a_gaussian_too_wide_is_refused_before_it_is_made(sigma):
         ScaleStack(CellGradient(), sample_scales(2, 0.1, 1e12))
 
 
+def test_the_widest_gaussian_has_the_largest_radius():
+    assert len(gaussian_weights(2**10)) == 1 + 2**12
+
+
 def test_the_smallest_sigma_is_the_identity():
     u = torch.rand(1, 1, 4, 4)
     for sigma in (0.0, 1e-300, 1e-160):
@@ -118,3 +122,44 @@ def test_the_norm_bound_is_found_once_for_each_state_of_the_weights():
     with torch.no_grad():
         K.beta.mul_(3)
     assert K.squared_norm_bound() == pytest.approx(9 * bound, rel=1e-12)
+
+
+@pytest.mark.parametrize(("dimension", "nodes"), [(2, 2**12), (3, 2**8)])
+@pytest.mark.parametrize(("degrees", "m"), [(0.5, 2), (1, 2), (2, 2), (4, 4), (8, 8)])
+def test_symbols_of_high_degree_are_looked_at_in_a_bounded_number_of_nodes(dimension, nodes, degrees, m):
+    """With m times the degree of nodes on half the circle, m at least 2, the factor is 1 / cos(pi / 2m) per axis."""
+    degree, seen = int(nodes / degrees), []
+
+    def symbol(first, *rest):
+        seen.append(first.numel())
+        assert [angle.shape for angle in rest] == [(1 + m * degree, *[1] * k) for k in reversed(range(len(rest)))]
+        return torch.ones_like(first)
+
+    assert maximum_bound(symbol, degree, dimension) == pytest.approx(math.cos(math.pi / (2 * m)) ** -dimension)
+    assert sum(seen) == 1 + m * degree
+
+
+@torch.no_grad()
+def test_compiled_loops_smooth_large_images_that_need_no_gradient(monkeypatch, rng):
+    """In every bit as the others do, which serve small images, volumes, unequal pixels and gradients."""
+    loops = pytest.importorskip("whorl.engines.cpu.smoothing")
+    compiled, counted = loops.smoothed, []
+    monkeypatch.setattr(loops, "smoothed", lambda *words: counted.append(words) or compiled(*words))
+
+    def used(u, spacing=1.0):
+        counted.clear()
+        return Smoothing(0.6, spacing=spacing)(u), len(counted) == 1
+
+    large = torch.rand(1, 1, 2**8, 2**8, generator=rng)
+    smoothed, by_loops = used(large)
+    assert by_loops
+    assert not used(large[..., 1:])[1]
+    assert not used(large.view(1, 1, 2**4, 2**6, 2**6))[1]
+    assert not used(large, spacing=(1.0, 2.0))[1]
+    large.requires_grad_()
+    assert used(large)[1]
+    with torch.enable_grad():
+        reference, by_loops = used(large)
+        assert not by_loops
+        assert used(large.detach())[1]
+    assert torch.equal(smoothed, reference)

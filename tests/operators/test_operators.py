@@ -38,6 +38,12 @@ def test_symbol_is_the_eigenvalue_of_cosine_modes(K):
     assert torch.allclose(K.adjoint(K(mode)), expected, rtol=0, atol=1e-12 * K.squared_norm_bound())
 
 
+@pytest.mark.parametrize("K", [*OPERATORS.values(), *CHANNEL_OPERATORS.values()], ids=[*OPERATORS, *CHANNEL_OPERATORS])
+def test_symbols_are_plain_numbers(K):
+    """Whatever weights are trained: a symbol is there to be looked at."""
+    assert not K.symbol(*torch.ones(2, 1, dtype=torch.float64)).requires_grad
+
+
 @parametrised
 def test_symbol_is_a_trigonometric_polynomial_of_the_stated_degree(K):
     """Along either axis its Fourier coefficients end with the degree."""
@@ -197,6 +203,16 @@ def test_multiscale_limit_is_sharp():
     assert 2 / K.squared_norm_bound() == pytest.approx(0.95, abs=0.015)
     crude = 4 * sum(sample_scales().omega)
     assert crude > 18 * K.squared_norm_bound()
+
+
+@parametrised
+def test_one_operator_stacked_is_that_operator(K, rng):
+    alone, u = Stacked([K]), noise(rng, 1, 2, 5, 6)
+    v = K(u)
+    assert torch.equal(alone(u), v)
+    assert torch.equal(alone.adjoint(v), K.adjoint(v))
+    assert torch.equal(alone.inner(v, v), K.inner(v, v))
+    assert (alone.spacing, alone.degree, alone.reach) == (K.spacing, K.degree, K.reach)
 
 
 def test_stacking_refuses_different_grids():

@@ -151,6 +151,10 @@ def test_estimate_in_training_tends_to_the_norm_from_below(name):
     assert all(torch.isfinite(weight.grad).all() for weight in K.weights)
 
 
+def test_an_estimate_adds_nothing_to_what_is_saved():
+    assert not NormEstimate(build("5x5")).state_dict()
+
+
 @parametrised
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_fields_of_a_turned_picture_are_the_turned_fields(name, k, rng):
