@@ -16,7 +16,7 @@ from typing import Any
 
 from mutation.exchange import exchange, faulty_functions, functions_of
 
-__all__ = ["Coverage", "lines_run", "mark_lines"]
+__all__ = ["Coverage", "Line", "lines_run", "mark_lines"]
 
 Line = tuple[str, int]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mutation.mutants import Mutant, mutants
 from mutation.record import Record
-from mutation.trials import ROOT, Trial, answer, in_copies, start, with_an_import
+from mutation.trials import ROOT, Trial, Work, answer, in_copies, start, with_an_import
 
 SOURCE = ROOT / "src" / "whorl"
 TESTS = {
@@ -94,8 +94,9 @@ def judge(
         if not noticed:
             show(f"survived: {trial}")
 
+    known = (record or Record(None)).tests
     places = [f"src/whorl/{folder}", *TESTS[folder]]
-    outcome = in_copies(folder, places, chosen, show, decided, seconds)
+    outcome = in_copies(Work(folder, places, chosen, show, decided, known, seconds))
     verdict = Verdict(outcome.killed, [str(trial) for trial in outcome.survived])
     show(f"{folder}: {outcome.killed} noticed in copies, {len(outcome.undecided)} to be tried with an import")
     for undecided in outcome.undecided:

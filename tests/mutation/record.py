@@ -1,17 +1,38 @@
-"""A file of what became of each fault, so that an interrupted run goes on where it stopped.
+"""Files of what became of each fault and of what each test reaches: an interrupted run goes on where it stopped.
 
 One line for each decided fault, written as soon as it is decided. A fault stands for the code it is in: after a change
-of the file around it, it is tried again.
+of the file around it, it is tried again. One line for each test, good until its file or the package changes.
 """
 
 import hashlib
 import json
+import math
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
-from mutation.trials import Trial
+from mutation.coverage import Line
+from mutation.trials import ROOT, Trial
 
-__all__ = ["Record"]
+__all__ = ["Record", "TestRecord"]
+
+
+def _append(path: Path, entry: dict[str, object]) -> None:
+    """One line, in one piece, so that several processes may add theirs."""
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(file, f"{json.dumps(entry)}\n".encode())
+    finally:
+        os.close(file)
+
+
+def _entries(path: Path | None) -> list[dict[str, object]]:
+    lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def _hash(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
 
 
 class Record:
@@ -19,25 +40,60 @@ class Record:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
-        self.noticed = {entry["key"] for entry in map(json.loads, lines) if entry["noticed"]}
+        self.noticed = {entry["key"] for entry in _entries(path) if entry["noticed"]}
 
     def has_noticed(self, trial: Trial) -> bool:
         """Whether a test noticed this fault before; the others are tried again, with the tests of today."""
         return self.key(trial) in self.noticed
 
     def add(self, trial: Trial, noticed: str, seconds: float) -> None:
-        """Append one line, in one piece, so that several processes may do so; ``noticed`` says by what, if at all."""
-        if self.path is None:
-            return
-        entry = {"key": self.key(trial), "noticed": noticed, "seconds": round(seconds, 2), "fault": str(trial)}
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(file, f"{json.dumps(entry)}\n".encode())
-        finally:
-            os.close(file)
+        """Write down what noticed a fault, if anything did, and after how many seconds."""
+        if self.path is not None:
+            entry = {"key": self.key(trial), "noticed": noticed, "seconds": round(seconds, 2), "fault": str(trial)}
+            _append(self.path, entry)
 
     @staticmethod
     def key(trial: Trial) -> str:
         """The same for the same fault in the same code."""
-        return hashlib.sha256(f"{trial.module}\n{trial.mutant.source}".encode()).hexdigest()[:24]
+        return _hash([trial.module, trial.mutant.source])
+
+    @property
+    def tests(self) -> "TestRecord":
+        """What the tests reach, in a second file."""
+        return TestRecord(self.path and self.path.with_name(f"{self.path.name}.tests"))
+
+
+class TestRecord:
+    """What is known of tests: the lines they reach and the seconds they take, infinitely many if they were stopped."""
+
+    __test__ = False
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.known = {entry["key"]: entry for entry in _entries(path)}
+        shared = [*sorted((ROOT / "src" / "whorl").rglob("*.py")), *sorted((ROOT / "tests").glob("c*.py"))]
+        self.package = _hash(file.read_text(encoding="utf-8") for file in shared) if path else ""
+
+    def get(self, test: str) -> tuple[set[Line], float] | None:
+        """The lines and seconds of a test, if they are known."""
+        entry = self.known.get(self.key(test))
+        if entry is None:
+            return None
+        lines = {(str(ROOT / file), line) for file, found in entry["lines"].items() for line in found}
+        return lines, math.inf if entry["seconds"] is None else entry["seconds"]
+
+    def add(self, test: str, lines: set[Line], seconds: float) -> None:
+        """Write down one test."""
+        if self.path is None:
+            return
+        by_file: dict[str, list[int]] = {}
+        for file, line in sorted(lines):
+            by_file.setdefault(str(Path(file).relative_to(ROOT)), []).append(line)
+        taken = None if math.isinf(seconds) else seconds
+        _append(self.path, {"key": self.key(test), "seconds": taken, "lines": by_file})
+
+    def key(self, test: str) -> str:
+        """The same for the same test in the same file, on the same package."""
+        return (
+            _hash([self.package, test, (ROOT / test.split("::")[0]).read_text(encoding="utf-8")]) if self.path else ""
+        )

@@ -18,13 +18,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from mutation.coverage import Coverage, lines_run, mark_lines
+from mutation.coverage import Coverage, Line, lines_run, mark_lines
 from mutation.exchange import FaultyModule, exchange, faulty_functions, functions_of
 from mutation.mutants import Mutant
 
-__all__ = ["ROOT", "Decided", "Trial", "Undecided", "answer", "in_copies", "start", "with_an_import"]
+__all__ = ["ROOT", "Decided", "Trial", "Undecided", "Work", "answer", "in_copies", "start", "with_an_import"]
 
 ROOT = Path(__file__).parents[2]
 MEMORY = 8 * 2**30
@@ -74,21 +74,38 @@ Decided = Callable[[Trial, str, float], None]
 """Told of each fault, what noticed it, if anything, and after how many seconds."""
 
 
-def in_copies(
-    folder: str,
-    places: Sequence[str],
-    trials: Sequence[Trial],
-    show: Callable[[str], None],
-    decided: Decided,
-    seconds: float = math.inf,
-) -> Outcome:
-    """Try faults by exchanging code in copies of one process; ends the program if the tests fail without a fault.
+class KnownTests(Protocol):
+    """What is known of tests from an earlier run."""
+
+    def get(self, test: str) -> tuple[set[Line], float] | None: ...
+    def add(self, test: str, lines: set[Line], seconds: float) -> None: ...
+
+
+@dataclass(frozen=True)
+class Work:
+    """The faults of a folder, the places of its tests, and who is told what becomes of them.
 
     For each fault the quickest tests that take so many seconds together are run.
     """
-    outcome = _in_a_process(lambda: _session(folder, places, trials, show, decided, seconds))
+
+    folder: str
+    places: Sequence[str]
+    trials: Sequence[Trial]
+    show: Callable[[str], None]
+    decided: Decided
+    known: KnownTests
+    seconds: float = math.inf
+
+    @property
+    def source(self) -> Path:
+        return ROOT / "src" / "whorl" / self.folder
+
+
+def in_copies(work: Work) -> Outcome:
+    """Try faults by exchanging code in copies of one process; ends the program if the tests fail without a fault."""
+    outcome = _in_a_process(lambda: _session(work))
     if not isinstance(outcome, Outcome):
-        raise SystemExit(f"The tests of {folder} fail without any fault: {outcome}.")
+        raise SystemExit(f"The tests of {work.folder} fail without any fault: {outcome}.")
     return outcome
 
 
@@ -110,67 +127,54 @@ def with_an_import(undecided: Undecided) -> str:
     return "" if ended == 0 else f"with an import: {ended}"
 
 
-def _session(
-    folder: str,
-    places: Sequence[str],
-    trials: Sequence[Trial],
-    show: Callable[[str], None],
-    decided: Decided,
-    seconds: float,
-) -> object:
+def _session(work: Work) -> object:
     """Collect the tests, find out what they reach, and try one fault after another in a copy."""
-    source = str(ROOT / "src" / "whorl" / folder)
     result: list[object] = []
 
     class Copies:
         def pytest_runtestloop(self, session: Any) -> bool:
             tracing.__exit__(None, None, None)
             items = session.items
-            coverage = _in_a_process(lambda: _reached(items, Path(source), seconds))
+            coverage = _in_a_process(lambda: _reached(items, work))
             if not isinstance(coverage, Coverage):
                 result.append(coverage)
                 return True
             coverage.on_import = on_import
             quick = [taken for taken in coverage.seconds if taken < math.inf]
-            show(f"{folder}: {len(quick)} of {len(items)} tests take {sum(quick):.0f} s, the others are left out")
-            result.append(_try_all(items, coverage, trials, show, decided, seconds))
+            work.show(
+                f"{work.folder}: {len(quick)} of {len(items)} tests, {sum(quick):.0f} s; the others take too long"
+            )
+            result.append(_try_all(items, coverage, work))
             return True
 
-    tracing = lines_run(source)
+    tracing = lines_run(str(work.source))
     on_import = tracing.__enter__()
-    _pytest(places, [Copies()])
+    _pytest(work.places, [Copies()])
     return result[0] if result else "they cannot be collected"
 
 
-def _try_all(
-    items: list[Any],
-    coverage: Coverage,
-    trials: Sequence[Trial],
-    show: Callable[[str], None],
-    decided: Decided,
-    seconds: float,
-) -> Outcome:
+def _try_all(items: list[Any], coverage: Coverage, work: Work) -> Outcome:
     outcome = Outcome()
-    functions = {path: functions_of(path) for path in {trial.path for trial in trials}}
+    functions = {path: functions_of(path) for path in {trial.path for trial in work.trials}}
     noticing: dict[Path, list[int]] = {}  # the tests that noticed faults of a file so far, the last one first
     gc.collect()
     gc.freeze()  # so that the copies share the memory
-    for number, trial in enumerate(trials):
+    for number, trial in enumerate(work.trials):
         if number and number % 25 == 0:
-            show(f"{trial.folder}: {number} of {len(trials)}, {outcome.killed} noticed so far")
+            work.show(f"{trial.folder}: {number} of {len(work.trials)}, {outcome.killed} noticed so far")
         codes = faulty_functions(trial.path, trial.mutant.source)
-        reaching = coverage.quick(coverage.reaching(trial.lines), seconds)
+        reaching = coverage.quick(coverage.reaching(trial.lines), work.seconds)
         on_import = codes is None or bool(coverage.on_import & trial.lines)
         if codes and reaching and codes.keys() <= functions[trial.path].keys():
             likely = noticing.get(trial.path, [])
             tried_first = [test for test in likely if test in set(reaching)][:LIKELY]
             order = list(dict.fromkeys(tried_first + reaching))
-            work = partial(_first_failure, items, order, functions[trial.path], codes)
+            attempt = partial(_first_failure, items, order, functions[trial.path], codes)
             since = time.monotonic()
-            verdict = _in_a_process(work, 5 + 4 * coverage.time_of(reaching))
+            verdict = _in_a_process(attempt, 5 + 4 * coverage.time_of(reaching))
             if verdict is not None or not on_import:
                 noticed = items[verdict].nodeid if isinstance(verdict, int) else str(verdict or "")
-                decided(trial, noticed, time.monotonic() - since)
+                work.decided(trial, noticed, time.monotonic() - since)
             if verdict is not None:
                 outcome.killed += 1
                 if isinstance(verdict, int):
@@ -179,7 +183,7 @@ def _try_all(
             if not on_import:
                 outcome.survived.append(trial)
                 continue
-        tests = coverage.quick(coverage.all_tests(str(trial.path)), seconds) if on_import else reaching
+        tests = coverage.quick(coverage.all_tests(str(trial.path)), work.seconds) if on_import else reaching
         outcome.undecided.append(Undecided(trial, [items[test].nodeid for test in tests], coverage.time_of(tests)))
     return outcome
 
@@ -190,30 +194,37 @@ def _first_failure(items: list[Any], tests: list[int], functions: Any, codes: An
     return next((test for test, passed in _run(items, tests) if not passed), None)
 
 
-def _reached(items: list[Any], source: Path, seconds: float) -> Coverage | str:
-    """What each test reaches, those left out that take longer than so many seconds; the name of one that fails."""
-    coverage, lines = Coverage(), mark_lines(source)
-    interrupted: list[int] = []
+def _reached(items: list[Any], work: Work) -> Coverage | str:
+    """What each test reaches, but for those that take too long; the name of one that fails."""
+    found: dict[int, tuple[set[Line], float]] = {}
+    for number, item in enumerate(items):
+        known = work.known.get(item.nodeid)
+        if known is not None:
+            found[number] = known
+    lines = mark_lines(work.source)
+    stopped = []
 
-    def interrupt(*_: object) -> None:
-        interrupted.append(len(coverage.seconds))
+    def stop(*_: object) -> None:
+        stopped.append(True)
         raise _TooLongError
 
-    signal.signal(signal.SIGPROF, interrupt)
-    running = _run(items, range(len(items)))
+    signal.signal(signal.SIGPROF, stop)
+    running = _run(items, [number for number in range(len(items)) if number not in found])
     while True:
         since = _processor_seconds()
-        signal.setitimer(signal.ITIMER_PROF, 0 if math.isinf(seconds) else seconds)
+        signal.setitimer(signal.ITIMER_PROF, 0 if math.isinf(work.seconds) else work.seconds)
         test, passed = next(running, (None, True))
         signal.setitimer(signal.ITIMER_PROF, 0)
         if test is None:
-            return coverage
-        left_out = test in interrupted
-        if not passed and not left_out:
+            break
+        if not passed and not stopped:
             return str(items[test].nodeid)
-        coverage.by_test.append(set() if left_out else {*lines})
-        coverage.seconds.append(math.inf if left_out else _processor_seconds() - since)
+        found[test] = (set(), math.inf) if stopped else ({*lines}, _processor_seconds() - since)
+        work.known.add(items[test].nodeid, *found[test])
         lines.clear()
+        stopped.clear()
+    ordered = [found[number] for number in range(len(items))]
+    return Coverage(by_test=[lines for lines, _ in ordered], seconds=[taken for _, taken in ordered])
 
 
 class _TooLongError(BaseException):
