@@ -5,6 +5,7 @@ by one, a clamp that was forgotten. Tests that notice none of them guard nothing
 """
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -52,7 +53,8 @@ SKIPPED_FUNCTIONS = {"extra_repr", "__repr__", "as_dict"}
 class Mutant:
     """One fault: where it is, what it changes, and the whole source with it.
 
-    The statement around it reaches from line ``first`` to line ``last``, without the block that follows.
+    The statement around it reaches from line ``first`` to line ``last``, without the block that follows; ``nth`` counts
+    changes of the same words in one statement, from 1 on.
     """
 
     line: int
@@ -63,6 +65,7 @@ class Mutant:
     after: str
     statement: str
     source: str
+    nth: int = 1
 
     def __str__(self) -> str:
         return f"line {self.line} ({self.function}): {self.before}  ->  {self.after}"
@@ -75,6 +78,7 @@ def mutants(source: str) -> Iterator[Mutant]:
     ['line 2 (f): x + 1  ->  x - 1', 'line 2 (f): 1  ->  2']
     """
     tree, lines = ast.parse(source), source.splitlines()
+    counted: Counter[tuple[int, str, str]] = Counter()
     for node, function, first, last in list(_places(tree)):
         for change in _changes(node):
             faulty = change(node)
@@ -83,7 +87,9 @@ def mutants(source: str) -> Iterator[Mutant]:
             _Replace(faulty, node).visit(tree)
             before, after = ast.unparse(node), ast.unparse(faulty)
             statement = " ".join(line.strip() for line in lines[first - 1 : last])
-            yield Mutant(node.lineno, first, last, function, before, after, statement, source_with_fault)
+            counted[first, before, after] += 1
+            nth = counted[first, before, after]
+            yield Mutant(node.lineno, first, last, function, before, after, statement, source_with_fault, nth)
 
 
 Place = tuple[ast.expr, str, int, int]

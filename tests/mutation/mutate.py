@@ -59,7 +59,10 @@ def trials(folder: str, sample: int, seed: int) -> list[Trial]:
 
 @dataclass(frozen=True)
 class Equivalent:
-    """A change without effect: the file and function it is in, both of its sides, a part of the statement, and why."""
+    """A change without effect: the file and function it is in, both of its sides, and why.
+
+    Where a function holds the same words several times: a part of the statement, and which of them in it.
+    """
 
     file: str
     function: str
@@ -67,11 +70,13 @@ class Equivalent:
     after: str
     why: str
     within: str = ""
+    nth: int = 0
 
     def means(self, file: str, mutant: Mutant) -> bool:
         """Whether a fault is this change."""
         where = (file, mutant.function, mutant.before, mutant.after)
-        return where == (self.file, self.function, self.before, self.after) and self.within in mutant.statement
+        meant = where == (self.file, self.function, self.before, self.after) and self.within in mutant.statement
+        return meant and self.nth in (0, mutant.nth)
 
 
 def equivalent() -> list[Equivalent]:
@@ -162,10 +167,16 @@ def main(words: Sequence[str] | None = None) -> int:
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
     # Loaded once for all trials; nothing of whorl is, since each trial imports its own.
+    import hypothesis
     import numpy as np  # noqa: F401
     import pytest  # noqa: F401
     import torch
 
+    # A generated case that fails is enough; the search for the simplest one takes far longer.
+    hypothesis.settings.register_profile(
+        "faults", phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate], derandomize=True, database=None
+    )
+    hypothesis.settings.load_profile("faults")
     torch.set_num_threads(1)
     folders = chosen.folders or list(TESTS)
     screen = os.dup(1)  # the processes of the trials are silent

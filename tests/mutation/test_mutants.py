@@ -4,8 +4,10 @@ import ast
 import math
 import os
 import signal
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -140,6 +142,25 @@ def test_work_in_a_process_has_an_end():
     assert "without an answer" in answer(*start(lambda: time.sleep(60)), patience=0.2)
     assert "without an answer" in answer(*start(lambda: sum(range(10**12)), seconds=1))
     assert "without an answer" in answer(*start(lambda: os.kill(os.getpid(), signal.SIGKILL)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system of Linux")
+def test_work_ends_with_the_process_that_started_it():
+    """Also where that one is killed and has no time for it."""
+
+    def leaves_work_behind() -> int:
+        return start(lambda: time.sleep(600))[0]
+
+    left = answer(*start(leaves_work_behind))
+    for _ in range(1000):
+        try:
+            state = Path(f"/proc/{left}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return
+        if state == "Z":
+            return
+        time.sleep(0.01)
+    pytest.fail("It still runs.")
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):

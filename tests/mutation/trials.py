@@ -5,6 +5,7 @@ of the faulty function. Faults in what runs at import are tried again, if not no
 with the fault in it, so that all that is prepared at import holds the fault, too.
 """
 
+import ctypes
 import gc
 import math
 import os
@@ -123,7 +124,7 @@ def with_an_import(undecided: Undecided) -> str:
         sys.meta_path.insert(0, FaultyModule(trial.module, trial.path, trial.mutant.source))
         return _pytest(list(dict.fromkeys(test.split("::")[0] for test in order)), [Chosen()])
 
-    ended = _in_a_process(tests, 60 + 5 * undecided.seconds)
+    ended = _in_a_process(tests, 30 + 5 * undecided.seconds)
     return "" if ended == 0 else f"with an import: {ended}"
 
 
@@ -171,7 +172,7 @@ def _try_all(items: list[Any], coverage: Coverage, work: Work) -> Outcome:
             order = list(dict.fromkeys(tried_first + reaching))
             attempt = partial(_first_failure, items, order, functions[trial.path], codes)
             since = time.monotonic()
-            verdict = _in_a_process(attempt, 5 + 4 * coverage.time_of(reaching))
+            verdict = _in_a_process(attempt, 4 + 4 * coverage.time_of(reaching))
             if verdict is not None or not on_import:
                 noticed = items[verdict].nodeid if isinstance(verdict, int) else str(verdict or "")
                 work.decided(trial, noticed, time.monotonic() - since)
@@ -263,6 +264,7 @@ def start(work: Callable[[], object], seconds: float | None = None) -> tuple[int
     try:
         os.close(reading)
         os.setsid()
+        _end_with_the_parent()
         _quiet_and_bounded(seconds)
         try:
             found = work()
@@ -288,6 +290,13 @@ def answer(child: int, reading: int, patience: float | None = None) -> object:
 def _in_a_process(work: Callable[[], object], seconds: float | None = None) -> object:
     """What the work returns within so much time of a processor; on a busy machine that takes several times as long."""
     return answer(*start(work, seconds), None if seconds is None else 10 * seconds)
+
+
+def _end_with_the_parent() -> None:
+    """A process in a session of its own outlives an interrupted parent unless the system is told to end it."""
+    if sys.platform == "linux":
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
 
 
 def _quiet_and_bounded(seconds: float | None) -> None:

@@ -98,6 +98,20 @@ def test_fold_transposes_mirror(radius, rng):
     assert torch.allclose((extended * v).sum(), (u * fold(v, radius)).sum(), rtol=1e-13, atol=1e-11)
 
 
+def test_mirror_and_fold_in_a_program_for_any_size(rng):
+    """What is exported once serves images of other sizes, larger than the radius."""
+
+    class Both(torch.nn.Module):
+        def forward(self, u):
+            return mirror(u, 2), fold(mirror(u, 2) ** 2, 2)
+
+    size = {2: torch.export.Dim("height", min=4), 3: torch.export.Dim("width", min=4)}
+    program = torch.export.export(Both(), (noise(rng, 1, 1, 6, 7),), dynamic_shapes=(size,)).module()
+    u = noise(rng, 1, 1, 9, 5)
+    for found, expected in zip(program(u), Both()(u), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-14, atol=0)
+
+
 def test_mirror_repeats_the_border_pixel_and_reflects_as_often_as_needed():
     line = torch.tensor([[1.0, 2.0]])
     assert mirror(line, 0, 5).tolist() == [[1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2]][:1]
