@@ -20,7 +20,7 @@ from mutation.trials import ROOT, Trial, Work, answer, in_copies, start, with_an
 
 SOURCE = ROOT / "src" / "whorl"
 TESTS = {
-    "operators": ["tests/operators"],
+    "operators": ["tests/operators", "tests/networks/test_multiplications.py"],
     "diffusivities": ["tests/test_diffusivities.py"],
     "activations": ["tests/activations", "tests/energies", "tests/test_gated.py"],
     "energies": ["tests/energies"],

@@ -151,6 +151,18 @@ def test_estimate_in_training_tends_to_the_norm_from_below(name):
     assert all(torch.isfinite(weight.grad).all() for weight in K.weights)
 
 
+@parametrised
+def test_estimate_in_training_tends_to_the_largest_symbol_of_its_frequencies(name):
+    """Nine along each axis, both ends included; the same for (x, y) and (y, x), so that half of them are enough."""
+    K = build(name)
+    estimate = NormEstimate(K).double()
+    for _ in range(300):
+        found = estimate(K)
+    nodes = torch.linspace(0, math.pi, 9, dtype=torch.float64)
+    assert found.item() == pytest.approx(K.symbol(*torch.cartesian_prod(nodes, nodes).T).max().item(), rel=1e-4)
+    assert estimate.get_buffer("vectors").shape == (45, K.channels)
+
+
 def test_an_estimate_adds_nothing_to_what_is_saved():
     assert not NormEstimate(build("5x5")).state_dict()
 
@@ -209,6 +221,44 @@ def test_mixtures_have_exact_adjoints_and_proven_norms(K, rng):
     assert mixed.squared_norm_bound() <= 1.01 * largest**2 * K.squared_norm_bound()
 
 
+def test_the_error_of_a_map_is_that_of_its_worst_stencil():
+    """Over the orders that have fields; stencils of an order without any are not used."""
+    errors = [steerable_stencils(order, 5).errors[-1] for order in range(3)]
+    assert SteerableMap(2, (1, 1, 1)).stencil_error == max(errors)
+    for order in range(3):
+        fields = [0, 0, 0]
+        fields[order] = 2
+        assert SteerableMap(1, fields).stencil_error == errors[order]
+    assert SteerableMap(1, (1,)).size == 5
+
+
+@pytest.mark.parametrize("channels", [1, 20])
+def test_fields_start_with_the_spread_of_their_channels(channels):
+    """Weights of unit variance over the root of how many are summed up."""
+    K = SteerableMap(channels, (2000, 1000), profiles=(3, 2))
+    for weight in K.weights:
+        assert weight.std().item() == pytest.approx((channels * weight.shape[2]) ** -0.5, rel=0.05)
+
+
+def test_a_held_convolution_is_computed_once():
+    K = build("5x5")
+    kernel = K.kernel(torch.float64)
+    with K.held(torch.float64):
+        assert K.kernel(torch.float64) is K.kernel() is K.kernel(torch.float64)
+        assert torch.equal(K.kernel(), kernel)
+        assert K.kernel(torch.float32).dtype == torch.float32
+    assert K.kernel(torch.float64) is not K.kernel(torch.float64)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("size", SIZES)
+def test_the_first_of_the_largest_taps_is_positive(order, size):
+    """An eigenvector has two signs; this settles which."""
+    for taps in steerable_stencils(order, size).taps.flatten(1):
+        largest = (taps.abs() > (1 - 1e-6) * taps.abs().max()).nonzero()[0]
+        assert taps[largest] > 0
+
+
 def test_maps_of_one_channel_can_be_stacked(rng):
     """Side by side they respond as each alone, and the adjoint sums up theirs."""
     members = [SteerableMap(1, fields=(2, 1)).double(), SteerableMap(1, fields=(0, 1)).double()]
@@ -226,7 +276,15 @@ def test_wrong_settings_are_named():
         steerable_stencils(1, 4)
     with pytest.raises(ValueError, match="larger size"):
         steerable_stencils(2, 1)
-    with pytest.raises(ValueError, match="at least one"):
-        SteerableMap(0, (1,))
+    for channels, fields in [(0, (1,)), (1, ()), (1, (0, 0)), (1, (2, -1))]:
+        with pytest.raises(ValueError, match="at least one"):
+            SteerableMap(channels, fields)
+    with pytest.raises(ValueError, match="expected one for each of 2 orders"):
+        SteerableMap(1, (1, 1), profiles=(1,))
+    for order, size, frequency in [(-1, 5, 0.3), (1, 0, 0.3), (1, -1, 0.3), (1, 5, 0.0), (1, 5, 0.51)]:
+        with pytest.raises(ValueError, match="order must be at least 0"):
+            steerable_stencils(order, size, frequency=frequency)
+    assert steerable_stencils(0, 1, frequency=0.5).taps.tolist() == [[[[1.0]]]]
+    assert SteerableMap(1, (0, 1), profiles=(1, 1)).orders == (1,)
     with pytest.raises(ValueError, match="matrix"):
         Mixed(CellGradient(), torch.zeros(3))
