@@ -163,6 +163,20 @@ def test_estimate_in_training_tends_to_the_largest_symbol_of_its_frequencies(nam
     assert estimate.get_buffer("vectors").shape == (45, K.channels)
 
 
+def test_each_call_of_an_estimate_takes_two_steps_of_the_power_method():
+    K = build("3x3")
+    estimate = NormEstimate(K).double()
+    start = estimate.get_buffer("vectors").clone()
+    estimate(K)
+    nodes = torch.linspace(0, math.pi, 9, dtype=torch.float64)
+    y, x = torch.cartesian_prod(nodes, nodes).T
+    matrix = K.transfer(y[y <= x], x[y <= x])
+    square = (matrix.mH @ matrix).real
+    expected = torch.nn.functional.normalize((square @ square @ start[..., None])[..., 0], dim=1)
+    # The estimate works with the transfer in single precision.
+    torch.testing.assert_close(estimate.get_buffer("vectors"), expected, rtol=0, atol=1e-4)
+
+
 def test_an_estimate_adds_nothing_to_what_is_saved():
     assert not NormEstimate(build("5x5")).state_dict()
 

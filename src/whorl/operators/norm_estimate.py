@@ -1,4 +1,4 @@
-"""The norm of a steerable map while it is being trained: one step of the power method at each frequency."""
+"""The norm of a steerable map while it is being trained: two steps of the power method at each frequency."""
 
 import math
 
@@ -15,7 +15,7 @@ _NODES = 9
 class NormEstimate(nn.Module):
     r"""An estimate of :math:`\|K\|^2` that can be differentiated and costs little: a lower bound.
 
-    At each of a few frequencies a vector is multiplied by :math:`K^* K` once per call and kept; it tends to the
+    At each of a few frequencies a vector is multiplied by :math:`K^* K` twice per call and kept; it tends to the
     eigenvector of the largest eigenvalue. For a proven upper bound use ``K.squared_norm_bound()``.
     """
 
