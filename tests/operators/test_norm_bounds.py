@@ -61,6 +61,14 @@ def test_a_gaussian_is_as_round_on_unequal_pixels(spacing):
         assert (line * place**2).sum().item() == pytest.approx(sigma**2, rel=2e-3)
 
 
+def test_weights_along_x_belong_to_the_last_pixel_size():
+    for spacing, along_x in [(1.0, 1.0), ((0.5, 2.0), 2.0), ((4.0, 1.0, 0.5), 0.5)]:
+        assert Smoothing(1.0, spacing=spacing).weights == gaussian_weights(1.0 / along_x)
+    assert Smoothing(1.0).uniform
+    assert Smoothing(1.0, spacing=(2.0, 2.0)).uniform
+    assert not Smoothing(1.0, spacing=(2.0, 1.0)).uniform
+
+
 def test_scales_are_lengths():
     """Half the pixel size is twice the radius in pixels, along the axis it belongs to."""
     stack = ScaleStack(CellGradient(0.41, (0.5, 1.0)), sample_scales(2, 1.0, 2.0))
