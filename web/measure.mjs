@@ -219,16 +219,18 @@ async function processorTime(side) {
     const x = i % side, y = Math.floor(i / side), disc = Math.hypot(x - 0.4 * side, y - 0.5 * side) < 0.25 * side;
     return (disc ? 200 - 40 * c : 60 + y / 6 + 30 * c + (x > 0.7 * side ? 30 * Math.sin((x + y) / 3) : 0)) + 20 * next();
   }));
-  return Object.keys(MODELS).filter((model) => MODELS[model].rule).map((model) => {
+  const rows = [];
+  for (const model of Object.keys(MODELS).filter((name) => MODELS[name].rule)) {
     const options = { ...MODELS[model].options, diffusivity: "exponential" };
-    const plan = makePlan(model, { ...options, ...automaticSettings(kernel, planes, side, side, model, options) }), times = [];
+    const plan = makePlan(model, { ...options, ...await automaticSettings(kernel, planes, side, side, model, options) }), times = [];
     for (let k = 0; k < 7; ++k) {
       const start = process.cpuUsage().user;
-      diffuse(kernel, planes, side, side, plan);
+      await diffuse(kernel, planes, side, side, plan);
       times.push((process.cpuUsage().user - start) / 1000);
     }
-    return row(model, times, { steps: plan.steps });
-  });
+    rows.push(row(model, times, { steps: plan.steps }));
+  }
+  return rows;
 }
 
 const cases = {

@@ -128,3 +128,21 @@ export async function denoiseAll(page, { address, runs }) {
     return found;
   }, runs);
 }
+
+// A task that is dropped while it runs, one that is dropped while it waits, and one that is not.
+export async function dropped(page, { address }) {
+  await page.goto(`${address}${BLANK}`);
+  return page.evaluate(async () => {
+    const { Dropped, Pool } = await import(new URL("js/pool.js", location));
+    const { MODELS, makePlan } = await import(new URL("js/models.js", location));
+    const size = 64, plane = Float32Array.from({ length: size * size }, (_, i) => i % 7), pool = new Pool(1);
+    const plan = (time) => makePlan("ced", { ...MODELS.ced.options, contrast: 1, time });
+    const ask = (time, group) => pool.ask("filter", { planes: [plane], height: size, width: size, plan: plan(time) }, { group })
+      .then(() => "done", (error) => (error instanceof Dropped ? "dropped" : error.message));
+    await ask(1, "kept"); // the worker is there
+    const asked = [ask(1e7, "gone"), ask(1e7, "gone"), ask(1, "kept")];
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    pool.drop("gone");
+    return Promise.all(asked);
+  });
+}

@@ -256,3 +256,12 @@ export async function paintOver(page, { address, content }) {
   await ready(page);
   return { untouched, mask, filled, facts, keyed, undone: await pixels(page, "after") };
 }
+
+// A choice while a long computation is under way: the answer to it comes without that one's end.
+export async function overtake(page, { address }) {
+  await page.goto(`${address}#scene=whorl&model=ced&time=400`);
+  await page.waitForFunction(() => document.querySelector("#facts").dataset.wanted?.startsWith("["));
+  await page.selectOption("#model", "perona-malik");
+  await ready(page);
+  return { code: await text(page, "#python"), facts: await text(page, "#facts"), failure: await page.locator("#failure").isVisible() };
+}

@@ -11,7 +11,7 @@ import { METHODS, fill } from "./fill.js";
 import { masterSize } from "./master.js";
 import { DIFFUSIVITIES, MODELS, knownAlpha, makePair, makePlan } from "./models.js";
 import { makePanel } from "./panel.js";
-import { Pool, latest } from "./pool.js";
+import { Dropped, Pool, latest } from "./pool.js";
 import { Proof } from "./proof.js";
 import { draftFacts, facts, fillFacts, fillLine, pythonLine, showFacts } from "./report.js";
 import { SCENES, VIEW } from "./scenes.js";
@@ -76,14 +76,14 @@ const dial = makeDial((angle) => { if (shownPicture) proof.setAngle(angle); else
 
 const REST = 200; // milliseconds without a move after which a draft gives way to the picture itself
 const pace = new Map(); // by model: milliseconds for a step on the picture shown
-let resting = null;
+let resting = null, whole = false;
 
 // While a slider moves, a model that takes long is shown in a part of the picture first.
 async function drafted(of) {
   const { noisy, height, width } = shownPicture, plan = plannedFor(noisy), before = stage.result;
   const part = draftPart((pace.get(state.model) ?? 0) * plan.steps, height, width, stage.zoom.middle);
   if (part === null || before?.input !== noisy) return false;
-  const { planes } = await filterInBands(pool, { ...part, planes: cut(noisy, width, part), plan });
+  const { planes } = await filterInBands(pool, { ...part, planes: cut(noisy, width, part), plan }, "picture");
   stage.show({ input: noisy, output: paste(before.output, width, part, planes), height, width });
   showFacts(get("facts"), draftFacts({ plan, part, channels: noisy.length, height, width }));
   get("facts").dataset.draft = of;
@@ -94,6 +94,7 @@ async function drafted(of) {
 const compute = latest(async (moving) => {
   const { noisy, clean, height, width } = shownPicture, of = asked();
   clearTimeout(resting);
+  whole = !moving; // what a moving hand asks for is finished, or it would see nothing until it rests
   get("busy").hidden = false;
   if (moving && state.mode === "filter" && await drafted(of)) return;
   if (state.mode === "fill") {
@@ -102,7 +103,7 @@ const compute = latest(async (moving) => {
     showFacts(get("facts"), fillFacts({ milliseconds, filled, planes, height, width }));
   } else {
     const plan = plannedFor(noisy), reduced = state.own?.reduced ?? false, noise = state.noise;
-    const { planes, milliseconds } = await filterInBands(pool, { planes: noisy, height, width, plan });
+    const { planes, milliseconds } = await filterInBands(pool, { planes: noisy, height, width, plan }, "picture");
     if (plan.steps) pace.set(state.model, milliseconds / plan.steps);
     stage.show({ input: noisy, output: planes, height, width });
     showFacts(get("facts"), facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise }));
@@ -110,7 +111,7 @@ const compute = latest(async (moving) => {
   get("busy").hidden = true;
   get("facts").dataset.of = of; // what the picture shown is an answer to
   if (state.mode === "filter" && of === asked()) proof.restart(); // the curves wait until the picture is there
-});
+}, () => { if (whole) pool.drop("picture"); });
 
 // Everything the picture shown depends on, in one line.
 let pictures = 0, strokes = 0;
@@ -188,6 +189,7 @@ async function open(file) {
 }
 
 function complain(error) {
+  if (error instanceof Dropped) return; // something newer is on its way
   get("busy").hidden = true;
   if (shownPicture) get("facts").dataset.wanted = get("facts").dataset.of; // what is shown stays
   get("failure").textContent = error.message;

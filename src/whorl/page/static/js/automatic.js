@@ -9,22 +9,22 @@ const { longest } = catalogue.automatic;
 
 // A network is told the noise itself, which must not be 0. The contrast is a multiple of the noise that depends on the model; the time is that at which the model has removed
 // most of the noise.
-export function automaticSettings(kernel, planes, height, width, name, options, known = null) {
-  const noise = known ?? noiseLevel(planes, height, width);
+export async function automaticSettings(kernel, planes, height, width, name, options, breath) {
+  const noise = noiseLevel(planes, height, width);
   if (MODELS[name].kinds) return { noise, level: noise };
   if (noise === 0) return { noise, contrast: 1, time: 0 };
   const { contrast: multiple, removed } = MODELS[name].rule, contrast = multiple * noise;
   const wanted = removed * noisePresent(planes, height, width, noise);
-  return { noise, contrast, time: stoppingTime(kernel, planes, height, width, name, { ...options, contrast }, wanted) };
+  return { noise, contrast, time: await stoppingTime(kernel, planes, height, width, name, { ...options, contrast }, wanted, breath) };
 }
 
 // When the root mean square of what was removed reaches the wanted value; between two steps a straight line is close.
-function stoppingTime(kernel, planes, height, width, name, values, wanted) {
+async function stoppingTime(kernel, planes, height, width, name, values, wanted, breath) {
   const plan = makePlan(name, { ...values, time: 1 }), one = { ...plan, steps: 1, tau: plan.largest / 2 };
   const count = planes.length * height * width;
   let time = 0, before = 0, state = planes;
   while (time < longest) {
-    state = diffuse(kernel, state, height, width, one);
+    state = await diffuse(kernel, state, height, width, one, breath);
     let now = 0;
     state.forEach((plane, c) => { for (let i = 0; i < plane.length; ++i) now += (plane[i] - planes[c][i]) ** 2; });
     now /= count;

@@ -13,7 +13,7 @@ export function bandCount(height, halo, channels, workers) {
 }
 
 // The picture filtered by as many workers as it pays for; `ask` is the pool's.
-export async function filterInBands(pool, { planes, height, width, plan }) {
+export async function filterInBands(pool, { planes, height, width, plan }, group = null) {
   const start = performance.now(), workers = pool.workers.length;
   const groups = plan.joint ? [planes] : planes.map((plane) => [plane]);
   const halo = plan.steps * plan.reach, shrinking = plan.network ? 0.5 : 1; // a network computes half of its halo on average
@@ -23,7 +23,7 @@ export async function filterInBands(pool, { planes, height, width, plan }) {
       const first = Math.floor((height * k) / count), last = Math.floor((height * (k + 1)) / count);
       const top = Math.max(0, first - halo), bottom = Math.min(height, last + halo);
       const cut = group.map((plane) => (count === 1 ? plane : plane.slice(top * width, bottom * width)));
-      const { planes: done } = await pool.ask("filter", { planes: cut, height: bottom - top, width, plan, keep: [first - top, last - top] });
+      const { planes: done } = await pool.ask("filter", { planes: cut, height: bottom - top, width, plan, keep: [first - top, last - top] }, { group });
       return done.map((plane) => plane.subarray((first - top) * width, (last - top) * width));
     })));
   const output = groups.flatMap((group, g) => group.map((_, c) => joined(parts.slice(g * count, (g + 1) * count).map((part) => part[c]))));

@@ -21,10 +21,13 @@ function word(memory, at) {
 }
 
 // Filter an image given as one Float32Array per channel. `plan` comes from models.js; channels that are not coupled are
-// filtered one after the other.
-export function diffuse(kernel, planes, height, width, plan) {
-  if (!plan.joint && planes.length > 1)
-    return planes.flatMap((plane) => diffuse(kernel, [plane], height, width, plan));
+// filtered one after the other. Between two steps there is a breath, in which other messages may arrive.
+export async function diffuse(kernel, planes, height, width, plan, breath = () => {}) {
+  if (!plan.joint && planes.length > 1) {
+    const done = [];
+    for (const plane of planes) done.push(...await diffuse(kernel, [plane], height, width, plan, breath));
+    return done;
+  }
   kernel.release();
   const space = workspace(kernel, height, width);
   const image = space.images(planes.length);
@@ -32,7 +35,7 @@ export function diffuse(kernel, planes, height, width, plan) {
   const kind = kernel.kinds[plan.diffusivity];
   if (kind === undefined) throw new Error(`The kernel has no diffusivity “${plan.diffusivity}”.`);
   const model = plan.scales.length > 1 || plan.rho > 0 || plan.aligned ? withPlanes : STEPS[plan.operator];
-  const result = model(kernel, space, image, planes.length, { ...plan, kind });
+  const result = await model(kernel, space, image, planes.length, { ...plan, kind }, breath);
   return planes.map((_, c) => space.view(result + 4 * c * height * width, height * width).slice());
 }
 
@@ -77,13 +80,14 @@ export function workspace(kernel, H, W) {
 }
 
 // Models on the cell gradient, second order and one scale, with or without presmoothed structure: two images change places.
-function cells(kernel, space, image, count, { kind, ...plan }) {
+async function cells(kernel, space, image, count, { kind, ...plan }, breath) {
   const { H, W } = space, law = kernel.laws[plan.law];
   const rows = space.plane((6 * count + 6) * (W + 1));
   const presmooth = space.smoothing(plan.structureSigma), blurred = presmooth && space.images(count);
   const alpha = presmooth ? 0.5 : plan.alpha; // presmoothed there is no detail: the steering gradient is a vector
   let u = image, next = space.images(count);
   for (let n = 0; n < plan.steps; ++n) {
+    await breath();
     for (let c = 0; presmooth && c < count; ++c) presmooth(u + 4 * c * H * W, blurred + 4 * c * H * W);
     kernel.step(next, u, blurred ?? u, rows, count, H, W, plan.alpha, alpha, plan.gamma, law, kind, plan.contrast, plan.tau);
     [u, next] = [next, u];
@@ -93,7 +97,7 @@ function cells(kernel, space, image, count, { kind, ...plan }) {
 
 // Models whose tensor needs whole planes: many scales that share it, or a structure tensor that is smoothed (rho). Every
 // scale is smoothed before, and its flux is smoothed again.
-function withPlanes(kernel, space, image, count, { kind, ...plan }) {
+async function withPlanes(kernel, space, image, count, { kind, ...plan }, breath) {
   const { H, W } = space, n = (H + 1) * (W + 1), law = kernel.laws[plan.law], scales = plan.scales.length;
   const J = [space.plane(n), space.plane(n), space.plane(n)], rows = space.plane(6 * (W + 1)), flux = space.image();
   const smoothings = plan.scales.map(({ sigma }) => space.smoothing(sigma)), rho = space.cellSmoothing(plan.rho);
@@ -102,6 +106,7 @@ function withPlanes(kernel, space, image, count, { kind, ...plan }) {
   const weights = space.write(Array.from({ length: count }, () => plan.scales.map(({ weight }) => weight)).flat());
   const at = (start, k) => start + 4 * k * H * W;
   for (let step = 0; step < plan.steps; ++step) {
+    await breath();
     for (let c = 0; c < count; ++c) {
       presmooth?.(at(image, c), at(blurred, c));
       smoothings.forEach((smooth, l) => smooth?.(at(image, c), at(fine, c * scales + l)));
@@ -124,9 +129,10 @@ function withPlanes(kernel, space, image, count, { kind, ...plan }) {
 }
 
 // You and Kaveh: the Laplacian in place of the gradient, one channel at a time.
-function laplacian(kernel, space, u, _, { kind, ...plan }) {
+async function laplacian(kernel, space, u, _, { kind, ...plan }, breath) {
   const { H, W } = space, frame = space.frame(1), flux = space.frame(1), row = space.plane(W);
   for (let step = 0; step < plan.steps; ++step) {
+    await breath();
     kernel.extend(frame, u, H, W, 1);
     kernel.laplacian_flux(flux, frame, row, H, W, plan.alpha, kernel.laws.scalar, kind, plan.contrast);
     kernel.mirror_border(flux, H, W, 1, 1);
@@ -137,10 +143,11 @@ function laplacian(kernel, space, u, _, { kind, ...plan }) {
 
 // Lysaker, Lundervold and Tai: the Hessian in place of the gradient, one channel at a time. The mixed entry reaches two
 // pixels far.
-function hessian(kernel, space, u, _, { kind, ...plan }) {
+async function hessian(kernel, space, u, _, { kind, ...plan }, breath) {
   const { H, W } = space, frame = space.frame(2), row = space.plane(W), alone = plan.law === "uncoupled" ? 1 : 0;
   const [xx, xy, yy] = [space.frame(1), space.frame(2), space.frame(1)];
   for (let step = 0; step < plan.steps; ++step) {
+    await breath();
     kernel.extend(frame, u, H, W, 2);
     kernel.hessian_flux(xx, xy, yy, frame, row, H, W, alone, kernel.laws.scalar, kind, plan.contrast);
     kernel.mirror_border(xx, H, W, 1, 1);
@@ -151,22 +158,19 @@ function hessian(kernel, space, u, _, { kind, ...plan }) {
   return u;
 }
 
-// Weickert's integration model: one derivative and one diffusivity per direction.
-function directional(kernel, space, u, _, { kind, ...plan }) {
-  const { H, W } = space, frame = space.frame(3), v = space.plane((H + 3) * (W + 3)), row = space.plane(W + 3), sum = space.image();
+// Weickert's integration model: one derivative and one diffusivity per direction. The step is written over its image, of
+// which the frame is a copy.
+async function directional(kernel, space, u, _, { kind, ...plan }, breath) {
+  const { H, W } = space, count = plan.directions.length, weights = space.write(plan.directions.flat());
+  const frame = space.frame(3), rows = space.plane(kernel.directional_room(count, W));
   const presmooth = space.smoothing(plan.structureSigma), blurred = space.image(), seen = presmooth ? space.frame(3) : frame;
-  const stencils = plan.directions.map((weights) => space.write(weights));
-  const inside = plan.directions.length / 2; // the quadrature weight 2 / m sits in the responses; inside g it must not count
+  const inside = count / 2; // the quadrature weight 2 / m sits in the responses; inside g it must not count
   for (let step = 0; step < plan.steps; ++step) {
+    await breath();
     kernel.extend(frame, u, H, W, 3);
     presmooth?.(u, blurred);
     if (presmooth) kernel.extend(seen, blurred, H, W, 3);
-    kernel.fill(sum, H * W, 0);
-    for (const weights of stencils) {
-      kernel.directional_flux(v, frame, seen, row, H, W, weights, inside, kernel.laws.scalar, kind, plan.contrast);
-      kernel.directional_adjoint(sum, v, H, W, weights);
-    }
-    kernel.add(u, sum, H * W, -plan.tau);
+    kernel.directional_step(u, frame, seen, rows, H, W, weights, count, inside, kernel.laws.scalar, kind, plan.contrast, plan.tau);
   }
   return u;
 }

@@ -5,6 +5,7 @@ import { workspace } from "./filter.js";
 
 const { structures, gates } = catalogue.networks;
 const MIDDLE = 127.5, PROFILES = [3, 2, 2], COEFFICIENTS = 6, RADIUS = 2;
+const PART = 128; // rows at a time; a few more are computed at either end
 
 // The trained numbers; each network is fetched once.
 const loaded = new Map();
@@ -20,18 +21,24 @@ async function fetchNumbers(name) {
 }
 
 // An image with values from 0 to 255, one Float32Array per channel, without noise of the plan's level. Networks for grey
-// pictures take channels one by one. Only the rows of `keep`, [first, last), have to be right.
-export function denoise(kernel, numbers, planes, height, width, plan, keep = [0, height]) {
+// pictures take channels one by one. Only the rows of `keep`, [first, last), have to be right. There is a breath after
+// every part of an application, in which other messages may arrive.
+export async function denoise(kernel, numbers, planes, height, width, plan, keep = [0, height], breath = () => {}) {
   const { channels } = structures[plan.network];
-  if (planes.length !== channels) return planes.flatMap((plane) => denoise(kernel, numbers, [plane], height, width, plan, keep));
+  if (planes.length !== channels) {
+    const done = [];
+    for (const plane of planes) done.push(...await denoise(kernel, numbers, [plane], height, width, plan, keep, breath));
+    return done;
+  }
   // The picture is scaled so that its noise is of a level that the network was trained for.
   const factor = Math.min(Math.max(plan.level, plan.range[0]), plan.range[1]) / plan.level;
   const f = planes.map((plane) => plane.map((value) => (factor * (value - MIDDLE)) / 255));
-  const result = applied(kernel, numbers, f, height, width, plan, Math.log((factor * plan.level) / gates.reference), keep);
+  const level = Math.log((factor * plan.level) / gates.reference);
+  const result = await applied(kernel, numbers, f, height, width, plan, level, keep, breath);
   return result.map((plane) => plane.map((value) => MIDDLE + (255 * value) / factor));
 }
 
-function applied(kernel, numbers, f, H, W, plan, level, keep) {
+async function applied(kernel, numbers, f, H, W, plan, level, keep, breath) {
   const { width: C, fields, repetitions, rho, reach } = structures[plan.network], count = fields[0] + fields[1] + fields[2];
   kernel.release();
   const space = workspace(kernel, H, W), all = space.write(numbers), frame = space.frame(RADIUS), response = space.image();
@@ -65,8 +72,12 @@ function applied(kernel, numbers, f, H, W, plan, level, keep) {
     for (let k = 0; k < repetitions; ++k) {
       left -= 2 * RADIUS + rho;
       space.view(offset, count).forEach((_, h, offsets) => { offsets[h] = numbers[bias + k * count + h] + numbers[slope + h] * level; });
-      kernel.fill(room, kernel.block_room(C, ...fields, rho), 0);
-      kernel.gated_block(next, u, all + 4 * maps, offset, scale, room, C, H, W, Math.max(0, keep[0] - left), Math.min(H, keep[1] + left), ...fields, rho);
+      const last = Math.min(H, keep[1] + left);
+      for (let top = Math.max(0, keep[0] - left); top < last; top += PART) {
+        await breath();
+        kernel.fill(room, kernel.block_room(C, ...fields, rho), 0);
+        kernel.gated_block(next, u, all + 4 * maps, offset, scale, room, C, H, W, top, Math.min(last, top + PART), ...fields, rho);
+      }
       [u, next] = [next, u];
     }
   }

@@ -1,5 +1,8 @@
 // A few workers that share the load. Each keeps the picture, so that any of them can answer for any angle.
 
+// What a task that nobody waits for any more ends with.
+export class Dropped extends Error {}
+
 export class Pool {
   constructor(size) {
     this.waiting = new Map();
@@ -13,25 +16,31 @@ export class Pool {
     });
   }
 
-  // Send a task to one worker (the least busy) and promise its answer.
-  ask(task, message = {}, worker = null) {
+  // Send a task to one worker (the least busy) and promise its answer. Tasks of a group can be dropped together.
+  ask(task, message = {}, { worker = null, group = null } = {}) {
     const chosen = worker ?? this.workers.reduce((best, each) => (each.load < best.load ? each : best));
     const id = ++this.next;
     chosen.load += 1;
     chosen.postMessage({ id, task, ...message });
-    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, group, worker: chosen }));
   }
 
   // Send the same task to every worker.
   tell(task, message) {
-    return Promise.all(this.workers.map((worker) => this.ask(task, message, worker)));
+    return Promise.all(this.workers.map((worker) => this.ask(task, message, { worker })));
   }
 
-  settle(worker, { id, failure, ...answer }) {
+  // Let the workers leave the tasks of a group where they are, so that they are free for what is asked next.
+  drop(group) {
+    for (const [id, waiting] of this.waiting) if (waiting.group === group) waiting.worker.postMessage({ drop: id });
+  }
+
+  settle(worker, { id, failure, dropped, ...answer }) {
     const { resolve, reject } = this.waiting.get(id);
     this.waiting.delete(id);
     worker.load -= 1;
-    if (failure) reject(new Error(failure));
+    if (dropped) reject(new Dropped());
+    else if (failure) reject(new Error(failure));
     else resolve(answer);
   }
 
@@ -41,18 +50,19 @@ export class Pool {
   }
 }
 
-// Run `work` for the newest request only: while it is under way, later requests replace each other.
-export function latest(work) {
+// Run `work` for the newest request only: while it is under way, later requests replace each other, and `overtaken` hears
+// of them.
+export function latest(work, overtaken = () => {}) {
   let running = false, pending = null;
   return async function request(...values) {
     pending = values;
-    if (running) return;
+    if (running) return overtaken();
     running = true;
     try {
       while (pending) {
         const now = pending;
         pending = null;
-        await work(...now);
+        await work(...now).catch((error) => { if (!(error instanceof Dropped)) throw error; });
       }
     } finally {
       running = false;

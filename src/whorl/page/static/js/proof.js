@@ -19,7 +19,7 @@ export class Proof {
   // `setup()` gives { noise, sides: [{ kind, name, plan }], text }, the coupled model first; `complain` shows an error.
   constructor(pool, setup, pick, complain) {
     Object.assign(this, { pool, setup, complain, angle: 0, round: 0, points: {}, stale: true, timers: [] });
-    this.turn = latest(() => this.show().catch(complain));
+    this.turn = latest(() => this.show());
     const parent = document.getElementById("curves");
     this.charts = {
       psnr: new Chart(parent, { title: "Quality over the angle", text: "", unit: "dB", fromZero: false, least: 0.6, pick }),
@@ -36,6 +36,7 @@ export class Proof {
 
   // Stop what is under way: the workers are needed for something else.
   pause() {
+    this.pool.drop("proof");
     this.verdicts.dataset.wanted = String(++this.round);
     for (const timer of this.timers) clearTimeout(timer);
   }
@@ -47,7 +48,7 @@ export class Proof {
     this.stale = true;
     const round = this.round;
     this.timers = [
-      setTimeout(() => this.turn(), SHORT),
+      setTimeout(() => this.turn().catch(this.complain), SHORT),
       setTimeout(() => this.sweep(round).catch(this.complain), LONG),
     ];
   }
@@ -55,13 +56,13 @@ export class Proof {
   setAngle(angle) {
     this.angle = angle;
     this.drawCurves();
-    this.turn();
+    this.turn().catch(this.complain);
   }
 
   // Both models at the angle of the handle.
   async show() {
     const { noise, sides } = this.setup(), angle = this.angle, round = this.round;
-    const answers = await Promise.all(sides.map(({ plan }, k) => this.pool.ask("turn", { angle, noise, plan, images: true, floor: k === 0 })));
+    const answers = await Promise.all(sides.map(({ plan }, k) => this.pool.ask("turn", { angle, noise, plan, images: true, floor: k === 0 }, { group: "proof" })));
     if (round !== this.round) return;
     this.answers = answers;
     sides.forEach(({ name }, k) => { this.rows[k].querySelector("h3").textContent = name; });
@@ -115,7 +116,7 @@ export class Proof {
       for (const angle of angles.filter((_, k) => k % this.pool.workers.length === number))
         for (const [k, { kind, plan }] of sides.entries()) {
           if (round !== this.round) return;
-          const answer = await this.pool.ask("turn", { angle, noise, plan, images: false, floor: k === 0 }, worker);
+          const answer = await this.pool.ask("turn", { angle, noise, plan, images: false, floor: k === 0 }, { worker, group: "proof" });
           if (round !== this.round) return;
           this.collect(kind, angle, answer);
           this.drawCurves();

@@ -1,4 +1,5 @@
-// All computation happens here, off the page's thread. Messages are { id, task, ... }; answers { id, ... } or { id, failure }.
+// All computation happens here, off the page's thread. Messages are { id, task, ... }; answers { id, ... }, { id, failure }
+// or { id, dropped }, after a message { drop: id }.
 
 import { automaticSettings } from "./automatic.js";
 import { fillIn } from "./filling.js";
@@ -6,6 +7,7 @@ import { diffuse, loadKernel } from "./filter.js";
 import { drawNoise, drawScene, fromSquare } from "./master.js";
 import { discMask, psnr, rootMeanSquare } from "./measures.js";
 import { denoise, loadNetwork } from "./network.js";
+import { Dropped } from "./pool.js";
 import { normal } from "./scenes.js";
 import { record, turnImage } from "./turning.js";
 
@@ -16,6 +18,7 @@ const turns = new Map(); // recordings of the picture and of its noise, by angle
 
 const MARGIN = 24; // pixels left out at the border of the disc: the mirror there turns with the frame, not with the picture
 const KEPT = 6, KEPT_TURNS = 24;
+const PATIENCE = 8; // milliseconds of computing between two looks at new messages
 
 const tasks = {
   // Take a new picture: a scene by name, or a square given as planes.
@@ -52,7 +55,7 @@ const tasks = {
 
   // Contrast and time for a picture, rounded as a person would.
   async automatic({ planes, height, width, name, options }) {
-    return automaticSettings(await kernel, planes, height, width, name, options);
+    return automaticSettings(await kernel, planes, height, width, name, options, breath);
   },
 
   // The masked pixels filled in from the others.
@@ -80,7 +83,8 @@ const tasks = {
 
 async function filtered(planes, height, width, plan, keep) {
   const k = await kernel;
-  return plan.network ? denoise(k, await loadNetwork(plan.network), planes, height, width, plan, keep) : diffuse(k, planes, height, width, plan);
+  return plan.network ? denoise(k, await loadNetwork(plan.network), planes, height, width, plan, keep, breath)
+    : diffuse(k, planes, height, width, plan, breath);
 }
 
 // The picture and its noise under a turn. Neither depends on the model, so that another setting finds them again.
@@ -109,15 +113,30 @@ async function unturned(noise, plan) {
 }
 
 // One task after the other, in the order they came: none may see a picture half exchanged.
-let queue = Promise.resolve();
+let queue = Promise.resolve(), current = null, breathed = 0;
+const unwanted = new Set(), wake = new MessageChannel();
+
+// Long computations call this between two steps: it lets messages in, and ends a task that nobody waits for.
+async function breath() {
+  if (performance.now() - breathed > PATIENCE) {
+    await new Promise((resolve) => { wake.port1.onmessage = resolve; wake.port2.postMessage(null); });
+    breathed = performance.now();
+  }
+  if (unwanted.has(current)) throw new Dropped();
+}
+
 onmessage = ({ data }) => {
+  if (data.drop) return unwanted.add(data.drop);
   queue = queue.then(async () => {
+    [current, breathed] = [data.id, performance.now()];
     try {
+      await breath();
       const answer = await tasks[data.task](data);
       const buffers = Object.values(answer).flatMap((value) => (Array.isArray(value) ? value.map((plane) => plane.buffer) : []));
       postMessage({ id: data.id, ...answer }, [...new Set(buffers)]);
     } catch (error) {
-      postMessage({ id: data.id, failure: error.message });
+      postMessage({ id: data.id, ...(error instanceof Dropped ? { dropped: true } : { failure: error.message }) });
     }
+    unwanted.delete(data.id);
   });
 };
