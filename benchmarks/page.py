@@ -1,4 +1,4 @@
-"""The page in the browser: moves of a slider, curves, strokes of the brush, in a real Chromium.
+"""The page in the browser: moves of a slider, networks, curves, strokes of the brush, in a real Chromium.
 
 Needs Chromium, node and the packages of ``web`` (``npm ci --prefix web``). Times are a visitor's: from a move until the
 picture that belongs to it is painted.
@@ -17,7 +17,14 @@ from benchmarks.suite import Case, Rows, Suite
 __all__ = ["SUITE"]
 
 _WEB = Path(__file__).parents[1] / "web"
-NAMES = ("kernel 500x500 colour, processor time", "slider 500x500 colour", "curves 256x256", "brush 500x500 colour")
+NAMES = (
+    "kernel 500x500 colour, processor time",
+    "network 512x512 grey, processor time",
+    "slider 500x500 colour",
+    "network 512x512 grey",
+    "curves 256x256",
+    "brush 500x500 colour",
+)
 
 
 def cases() -> dict[str, Case]:

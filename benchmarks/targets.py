@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.results import FOLDER, documents
+from whorl.models import names
 
 __all__ = ["TARGETS", "Target", "as_rows", "report", "verdicts"]
 
@@ -172,6 +173,11 @@ def _gpu_photo(cases: Cases) -> float:
     return next(float(r["share"]) for r in cases["one picture"] if r["method"] == "photo-27k, float32")
 
 
+def _page(case: str, key: str = "median_s", name: str | None = None) -> Callable[[Cases], float]:
+    """Seconds that a visitor of the page waits: by name, or for the slowest."""
+    return lambda cases: max(float(r[key]) for r in cases[case] if name in (None, r["method"]))
+
+
 _FILLED = "512² grey, 5 % of pixels"
 
 
@@ -331,6 +337,18 @@ TARGETS: tuple[Target, ...] = (
     ),
     Target("first epoch of whorl train with nothing compiled, seconds, GPU", "gpu", 20, False, _gpu_first),
     Target("photo-27k on 1024² in the time of DnCNN-S, GPU", "gpu_photo", 1, False, _gpu_photo),
+    Target("page: slowest first answer to a slider, 500² colour, seconds", "page", 0.1, False,
+           _page("slider 500x500 colour")),
+    *(
+        Target(f"page: whole picture after a slider, {name}, seconds", "page", 0.1, False,
+               _page("slider 500x500 colour", "full_best_s", name))
+        for name in names()
+    ),
+    Target("page: slowest curves, seconds", "page", 2, False, _page("curves 256x256")),
+    Target("page: small network on 512² grey, seconds", "page", 1, False,
+           _page("network 512x512 grey", name="small-network")),
+    Target("page: the same in processor time of one core", "page", 1, False,
+           _page("network 512x512 grey, processor time", name="small-network")),
     Target("import whorl, seconds", "latency", 0.3, False, _seconds("start", "import whorl")),
     Target("whorl --help, seconds", "latency", 0.5, False, _seconds("start", "whorl --help")),
     Target("whorl filter 512² on a fresh machine, seconds", "latency", 8, False,
@@ -351,6 +369,7 @@ _GROUPS = {
     "Training": ("training", "training_long"),
     "GPU": ("gpu", "gpu_volume", "gpu_photo"),
     "Waiting": ("latency",),
+    "The page": ("page",),
 }
 
 

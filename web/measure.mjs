@@ -1,6 +1,7 @@
 // How fast the page is, in a real Chromium: what a visitor waits for, and the kernel beside other ways to compute.
 //
-//   node web/measure.mjs                    moves of a slider on a 500 x 500 colour picture, curves, a stroke of the brush
+//   node web/measure.mjs                    moves of a slider on a 500 x 500 colour picture, networks, curves, a stroke of the
+//                                           brush
 //   node web/measure.mjs --peer /tmp/peer   also the kernel, plain JavaScript and onnxruntime-web, step by step
 //
 // For --peer: npm install --prefix /tmp/peer onnxruntime-web, and
@@ -46,30 +47,30 @@ const ready = () => tab.waitForFunction(() => {
   return facts.dataset.wanted && facts.dataset.of === facts.dataset.wanted && compared;
 });
 
-// A colour picture of shapes, shading and fine stripes with noise of 20, opened like a visitor's own.
-async function openPicture(side) {
-  await tab.evaluate(async (side) => {
+// A picture of shapes, shading and fine stripes with noise of 20, opened like a visitor's own.
+async function openPicture(side, colour = true) {
+  await tab.evaluate(async ({ side, colour }) => {
     const canvas = Object.assign(document.createElement("canvas"), { width: side, height: side }), context = canvas.getContext("2d");
     const image = context.createImageData(side, side), { normal } = await import(new URL("js/scenes.js", location));
     const next = normal(1);
     for (let y = 0, k = 0; y < side; ++y)
       for (let x = 0; x < side; ++x, k += 4) {
         const disc = Math.hypot(x - 0.4 * side, y - 0.5 * side) < 0.25 * side, stripes = x > 0.7 * side ? 30 * Math.sin((x + y) / 3) : 0;
-        [disc ? 200 : 60 + y / 6, 90 + 60 * Math.sin(x / 40) + stripes, disc ? 70 : 190 - x / 5].forEach((v, c) => { image.data[k + c] = v + 20 * next(); });
+        [disc ? 200 : 60 + y / 6, 90 + 60 * Math.sin(x / 40) + stripes, disc ? 70 : 190 - x / 5].forEach((v, c, all) => { image.data[k + c] = colour || c === 0 ? v + 20 * next() : image.data[k]; });
         image.data[k + 3] = 255;
       }
     context.putImageData(image, 0, 0);
     const blob = await new Promise((resolve) => canvas.toBlob(resolve)), transfer = new DataTransfer();
     transfer.items.add(new File([blob], "picture.png", { type: "image/png" }));
     document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
-  }, side);
+  }, { side, colour });
   await tab.waitForFunction((side) => document.querySelector("#facts").innerText.includes(`${side} × ${side}`), side);
   await ready();
 }
 
 // Milliseconds from the move of a slider until the picture that belongs to it, or its draft, is painted.
 const move = (up) => tab.evaluate(async (up) => {
-  const range = document.querySelector("#contrast + input[type=range]"), facts = document.querySelector("#facts");
+  const range = document.querySelector("#parameters .parameter:not([hidden]) input[type=range]"), facts = document.querySelector("#facts");
   range.value = String(Number(range.value) + (up ? 6 : -6));
   const start = performance.now();
   range.dispatchEvent(new Event("input", { bubbles: true }));
@@ -98,9 +99,31 @@ async function sliders(side, moves) {
     }
     const full = whole.slice(2).map(([, value, unit]) => (unit === "s" ? 1 : 0.001) * Number(value));
     const draft = await tab.evaluate(() => { const f = document.querySelector("#facts"); return f.dataset.draft === f.dataset.of; });
-    const steps = await tab.evaluate(() => Number(document.querySelector("#facts").innerText.match(/Steps\s+(\d+)/)[1]));
+    const steps = await tab.evaluate(() => Number(document.querySelector("#facts").innerText.match(/Steps\s+(\d+)/)?.[1] ?? 1));
     rows.push(row(model, times.slice(2), { steps, draft, full_best_s: Math.min(...full) })); // the first moves compile the kernel
     process.stderr.write(`slider ${model} ${(1000 * rows.at(-1).best_s).toFixed(0)} ms\n`);
+  }
+  return rows;
+}
+
+// From the choice of a network until its picture is painted, with the page's workers.
+async function networks(side) {
+  await tab.goto(`${address}?networks`);
+  await ready();
+  await openPicture(side, false);
+  const rows = [];
+  for (const model of ["small-network", "network"]) {
+    const times = [];
+    for (let k = 0; k < 4; ++k) {
+      await tab.selectOption("#model", "perona-malik");
+      await ready();
+      const start = performance.now();
+      await tab.selectOption("#model", model);
+      await tab.waitForFunction(() => { const f = document.querySelector("#facts"); return f.dataset.of === f.dataset.wanted; }, null, { polling: 20 });
+      times.push(performance.now() - start);
+    }
+    rows.push(row(model, times.slice(1), { workers: await tab.evaluate(() => Math.max(2, Math.min(4, navigator.hardwareConcurrency ?? 2))) }));
+    process.stderr.write(`network ${model} ${(1000 * rows.at(-1).best_s).toFixed(0)} ms\n`);
   }
   return rows;
 }
@@ -108,7 +131,7 @@ async function sliders(side, moves) {
 // From the opening of the page until both curves are complete; then again after a change.
 async function curves() {
   const rows = [];
-  for (const model of ["eed", "weickert-brox", "multiscale-anisotropic"]) {
+  for (const model of ["eed", "weickert-brox", "multiscale-anisotropic", "ced", "weickert-integration", "lysaker"]) {
     const times = [];
     await tab.goto(`${address}?${model}#model=${model}`);
     for (let k = 0; k < 4; ++k) {
@@ -207,14 +230,28 @@ async function peers() {
   return Object.entries(table).map(([method, times]) => row(method, times));
 }
 
-// Processor time of the kernel for the pictures that the sliders move, one thread, without a browser around it: what other
-// load on the machine does not change.
-async function processorTime(side) {
-  globalThis.fetch = async (url) => ({ ok: true, arrayBuffer: async () => (await readFile(url)).buffer });
+// The page's modules and its kernel in node: one thread, without a browser around it, so that processor time can be
+// measured, which other load on the machine does not change.
+async function inNode(names) {
+  globalThis.fetch = async (url) => ({ ok: true, arrayBuffer: async () => new Uint8Array(await readFile(url)).buffer });
   const load = (name) => import(new URL(`../src/whorl/page/static/js/${name}.js`, import.meta.url));
-  const [{ diffuse, loadKernel }, { MODELS, makePlan }, { normal }, { automaticSettings }] = await Promise.all(
-    ["filter", "models", "scenes", "automatic"].map(load));
-  const kernel = await loadKernel(join(page, "kernel.wasm")), next = normal(1);
+  const [{ loadKernel }, ...modules] = await Promise.all(["filter", ...names].map(load));
+  return { kernel: await loadKernel(join(page, "kernel.wasm")), ...Object.assign({}, ...modules) };
+}
+
+async function processorTimes(repeats, run) {
+  const times = [];
+  for (let k = 0; k < repeats; ++k) {
+    const start = process.cpuUsage().user;
+    await run();
+    times.push((process.cpuUsage().user - start) / 1000);
+  }
+  return times;
+}
+
+// Of the pictures that the sliders move.
+async function processorTime(side) {
+  const { kernel, diffuse, MODELS, makePlan, normal, automaticSettings } = await inNode(["filter", "models", "scenes", "automatic"]), next = normal(1);
   const planes = [0, 1, 2].map((c) => Float32Array.from({ length: side * side }, (_, i) => {
     const x = i % side, y = Math.floor(i / side), disc = Math.hypot(x - 0.4 * side, y - 0.5 * side) < 0.25 * side;
     return (disc ? 200 - 40 * c : 60 + y / 6 + 30 * c + (x > 0.7 * side ? 30 * Math.sin((x + y) / 3) : 0)) + 20 * next();
@@ -222,20 +259,28 @@ async function processorTime(side) {
   const rows = [];
   for (const model of Object.keys(MODELS).filter((name) => MODELS[name].rule)) {
     const options = { ...MODELS[model].options, diffusivity: "exponential" };
-    const plan = makePlan(model, { ...options, ...await automaticSettings(kernel, planes, side, side, model, options) }), times = [];
-    for (let k = 0; k < 7; ++k) {
-      const start = process.cpuUsage().user;
-      await diffuse(kernel, planes, side, side, plan);
-      times.push((process.cpuUsage().user - start) / 1000);
-    }
-    rows.push(row(model, times, { steps: plan.steps }));
+    const plan = makePlan(model, { ...options, ...await automaticSettings(kernel, planes, side, side, model, options, () => {}) });
+    rows.push(row(model, await processorTimes(7, () => diffuse(kernel, planes, side, side, plan)), { steps: plan.steps }));
+  }
+  return rows;
+}
+
+// Of the networks on a grey picture.
+async function networkTime(side) {
+  const { kernel, denoise, loadNetwork, makePlan, normal } = await inNode(["network", "models", "scenes"]), next = normal(1), rows = [];
+  const plane = Float32Array.from({ length: side * side }, (_, i) => 128 + 60 * Math.sin((i % side) / 9) + 20 * next());
+  for (const model of ["small-network", "network"]) {
+    const plan = makePlan(model, { level: 20 }), numbers = await loadNetwork(plan.network);
+    rows.push(row(model, await processorTimes(3, () => denoise(kernel, numbers, [plane], side, side, plan))));
   }
   return rows;
 }
 
 const cases = {
   "kernel 500x500 colour, processor time": await processorTime(500),
+  "network 512x512 grey, processor time": await networkTime(512),
   "slider 500x500 colour": await sliders(500, 9),
+  "network 512x512 grey": await networks(512),
   "curves 256x256": await curves(),
   "brush 500x500 colour": await strokes(500),
   ...(peer ? { "step 256x256 grey": await peers() } : {}),

@@ -123,7 +123,7 @@ def test_bands_on_several_workers_give_the_bits_of_the_whole(drive: Any) -> None
     image = np.random.default_rng(1).normal(128, 40, (3, 120, 40)).astype(np.float32)
     runs = [
         {"name": name, "values": {"contrast": 20, "time": 1.5, "diffusivity": "exponential", **SETTINGS[name]}}
-        for name in ("weickert-brox", "eed", "lysaker", "multiscale-isotropic")
+        for name in ("weickert-brox", "eed", "lysaker", "multiscale-isotropic", "weickert-integration")
     ]
     found = drive("inBands", planes=[encode(p) for p in image], height=120, width=40, runs=runs, lenient=True)
     assert [answer["same"] for answer in found] == [True] * len(runs)

@@ -17,12 +17,14 @@ const drop = (page, file) => page.evaluate(({ name, content }) => {
     document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
 }, file);
 
-// Red, green and blue of every pixel of a canvas.
-const pixels = (page, id) => page.evaluate((id) => {
+// Red, green and blue of every pixel of a canvas; a function of the page.
+function readCanvas(id) {
   const { width, height } = document.getElementById(id);
   const { data } = document.getElementById(id).getContext("2d").getImageData(0, 0, width, height);
   return { width, height, values: [...data].filter((_, i) => i % 4 !== 3) };
-}, id);
+}
+
+const pixels = (page, id) => page.evaluate(readCanvas, id);
 
 export async function load(page, { address }, seen) {
   await page.goto(address);
@@ -68,9 +70,20 @@ export async function moveSlowly(page, { address }) {
   await page.goto(`${address}#scene=whorl&model=ced&time=120`);
   await ready(page);
   const before = await pixels(page, "after");
+  // Read in the moment in which the draft is there: soon the whole picture takes its place.
+  await page.evaluate((source) => {
+    const facts = document.querySelector("#facts"), read = new Function(`return ${source}`)();
+    window.caught = new Promise((resolve) => {
+      const watch = new MutationObserver(() => {
+        if (facts.dataset.draft !== facts.dataset.wanted) return;
+        watch.disconnect();
+        resolve({ draft: read("after"), said: facts.innerText });
+      });
+      watch.observe(facts, { attributes: true });
+    });
+  }, readCanvas.toString());
   await page.locator("#contrast + input[type=range]").press("PageUp");
-  await page.waitForFunction(() => { const { dataset } = document.querySelector("#facts"); return dataset.draft === dataset.wanted; });
-  const draft = await pixels(page, "after"), said = await text(page, "#facts");
+  const { draft, said } = await page.evaluate(() => window.caught);
   await ready(page);
   return { before, draft, said, after: await pixels(page, "after"), code: await text(page, "#python"), input: await pixels(page, "before") };
 }

@@ -75,13 +75,14 @@ const proof = new Proof(pool, setup, (angle) => dial.set(angle, "chart"), compla
 const dial = makeDial((angle) => { if (shownPicture) proof.setAngle(angle); else proof.angle = angle; save(); });
 
 const REST = 200; // milliseconds without a move after which a draft gives way to the picture itself
-const pace = new Map(); // by model: milliseconds for a step on the picture shown
+const pace = new Map(); // by model: { milliseconds, alone } for a step on the picture shown
 let resting = null, whole = false;
 
 // While a slider moves, a model that takes long is shown in a part of the picture first.
 async function drafted(of) {
   const { noisy, height, width } = shownPicture, plan = plannedFor(noisy), before = stage.result;
-  const part = draftPart((pace.get(state.model) ?? 0) * plan.steps, height, width, stage.zoom.middle);
+  const { milliseconds = 0, alone = 0 } = pace.get(state.model) ?? {}, taken = { milliseconds: milliseconds * plan.steps, alone: alone * plan.steps };
+  const part = draftPart(taken, height, width, stage.zoom.middle);
   if (part === null || before?.input !== noisy) return false;
   const { planes } = await filterInBands(pool, { ...part, planes: cut(noisy, width, part), plan }, "picture");
   stage.show({ input: noisy, output: paste(before.output, width, part, planes), height, width });
@@ -103,8 +104,8 @@ const compute = latest(async (moving) => {
     showFacts(get("facts"), fillFacts({ milliseconds, filled, planes, height, width }));
   } else {
     const plan = plannedFor(noisy), reduced = state.own?.reduced ?? false, noise = state.noise;
-    const { planes, milliseconds } = await filterInBands(pool, { planes: noisy, height, width, plan }, "picture");
-    if (plan.steps) pace.set(state.model, milliseconds / plan.steps);
+    const { planes, milliseconds, alone } = await filterInBands(pool, { planes: noisy, height, width, plan }, "picture");
+    if (plan.steps) pace.set(state.model, { milliseconds: milliseconds / plan.steps, alone: alone / plan.steps });
     stage.show({ input: noisy, output: planes, height, width });
     showFacts(get("facts"), facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise }));
   }

@@ -1,33 +1,56 @@
 // One picture on several workers: bands of rows with a halo as wide as all steps together look, so that every worker
 // computes its rows exactly as if it had the whole picture. Channels that are not coupled are shared out as well.
 
+const PARTS = 6; // of the steps of a band, after each of which it is cut down to what is still needed
+const SHRINKING = 0.6; // of a halo that share is computed, on average
+
+// A band by `filter(planes, height, plan)`, of which the rows [first, last) must be right at the end.
+export async function shrinkingBand(filter, planes, height, width, plan, [first, last]) {
+  if (first === 0 && last === height) return filter(planes, height, plan);
+  let left = plan.steps;
+  while (left > 0) {
+    const steps = Math.min(left, Math.ceil(plan.steps / PARTS));
+    planes = await filter(planes, height, { ...plan, steps });
+    left -= steps;
+    const top = Math.max(0, first - left * plan.reach), bottom = Math.min(height, last + left * plan.reach);
+    planes = rowsOf(planes, width, [top, bottom]);
+    [height, first, last] = [bottom - top, first - top, last - top];
+  }
+  return planes;
+}
+
+// The rows [first, last) of every plane.
+export const rowsOf = (planes, width, [first, last]) => planes.map((plane) => plane.subarray(first * width, last * width));
+
 // The best division for so many workers: how many bands, counted in rows that the busiest worker computes.
 export function bandCount(height, halo, channels, workers) {
   let best = 1, least = Infinity;
   for (let count = 1; count <= 2 * workers; ++count) {
-    const rows = Math.min(height, Math.ceil(height / count) + (count > 2 ? 2 : 1) * halo);
+    const rows = Math.min(height, Math.ceil(height / count) + (count > 2 ? 2 : 1) * SHRINKING * halo);
     const cost = Math.ceil((count * channels) / workers) * rows;
     if (cost < 0.95 * least) [best, least] = [count, cost]; // a band more must be worth its while
   }
   return best;
 }
 
-// The picture filtered by as many workers as it pays for; `ask` is the pool's.
+// The picture filtered by as many workers as it pays for: { planes, milliseconds, alone }, the last being how long it would
+// have taken without bands, by a worker for each group of channels as far as there are so many.
 export async function filterInBands(pool, { planes, height, width, plan }, group = null) {
   const start = performance.now(), workers = pool.workers.length;
+  let work = 0;
   const groups = plan.joint ? [planes] : planes.map((plane) => [plane]);
-  const halo = plan.steps * plan.reach, shrinking = plan.network ? 0.5 : 1; // a network computes half of its halo on average
-  const count = bandCount(height, shrinking * halo, groups.length, workers);
-  const parts = await Promise.all(groups.flatMap((group) =>
+  const halo = plan.steps * plan.reach, count = bandCount(height, halo, groups.length, workers);
+  const parts = await Promise.all(groups.flatMap((channels) =>
     Array.from({ length: count }, async (_, k) => {
       const first = Math.floor((height * k) / count), last = Math.floor((height * (k + 1)) / count);
       const top = Math.max(0, first - halo), bottom = Math.min(height, last + halo);
-      const cut = group.map((plane) => (count === 1 ? plane : plane.slice(top * width, bottom * width)));
-      const { planes: done } = await pool.ask("filter", { planes: cut, height: bottom - top, width, plan, keep: [first - top, last - top] }, { group });
-      return done.map((plane) => plane.subarray((first - top) * width, (last - top) * width));
+      const cut = channels.map((plane) => (count === 1 ? plane : plane.slice(top * width, bottom * width)));
+      const { planes: done, milliseconds } = await pool.ask("filter", { planes: cut, height: bottom - top, width, plan, keep: [first - top, last - top] }, { group });
+      work += milliseconds;
+      return done;
     })));
-  const output = groups.flatMap((group, g) => group.map((_, c) => joined(parts.slice(g * count, (g + 1) * count).map((part) => part[c]))));
-  return { planes: output, milliseconds: performance.now() - start };
+  const output = groups.flatMap((channels, g) => channels.map((_, c) => joined(parts.slice(g * count, (g + 1) * count).map((part) => part[c]))));
+  return { planes: output, milliseconds: performance.now() - start, alone: work / Math.min(workers, groups.length) };
 }
 
 function joined(pieces) {

@@ -2,13 +2,14 @@
 // a part as the time allows. The rest of the picture follows when the hand rests.
 
 export const BUDGET = 50; // milliseconds for a draft; what takes no longer needs none
-const LEAST = 64; // pixels along a side
+const LEAST = 48; // pixels along a side
 
-// The part to compute, { top, left, height, width }, of a picture that takes so many milliseconds; null where all of it
-// can be done. `middle` is where the view is looking, as shares of width and height.
-export function draftPart(milliseconds, height, width, middle) {
+// The part to compute, { top, left, height, width }, of a picture that takes so many milliseconds, and so many `alone`,
+// without bands, for which a part is too small; null where all of it can be done. `middle` is where the view is looking, as
+// shares of width and height.
+export function draftPart({ milliseconds, alone }, height, width, middle) {
   if (milliseconds <= BUDGET) return null;
-  const side = (length) => Math.min(length, Math.max(LEAST, Math.round(length * Math.sqrt(BUDGET / milliseconds))));
+  const side = (length) => Math.min(length, Math.max(LEAST, Math.round(length * Math.sqrt(BUDGET / alone))));
   const place = (length, part, at) => Math.round(Math.min(length - part, Math.max(0, at * length - part / 2)));
   const high = side(height), wide = side(width);
   return { top: place(height, high, middle.y), left: place(width, wide, middle.x), height: high, width: wide };

@@ -2,6 +2,7 @@
 // or { id, dropped }, after a message { drop: id }.
 
 import { automaticSettings } from "./automatic.js";
+import { rowsOf, shrinkingBand } from "./bands.js";
 import { fillIn } from "./filling.js";
 import { diffuse, loadKernel } from "./filter.js";
 import { drawNoise, drawScene, fromSquare } from "./master.js";
@@ -81,10 +82,11 @@ const tasks = {
   },
 };
 
-async function filtered(planes, height, width, plan, keep) {
-  const k = await kernel;
-  return plan.network ? denoise(k, await loadNetwork(plan.network), planes, height, width, plan, keep, breath)
-    : diffuse(k, planes, height, width, plan, breath);
+// Of a band, cut out of a picture, the rows to keep alone come back.
+async function filtered(planes, height, width, plan, keep = [0, height]) {
+  const k = await kernel, numbers = plan.network && await loadNetwork(plan.network);
+  if (plan.network) return rowsOf(await denoise(k, numbers, planes, height, width, plan, keep, breath), width, keep);
+  return shrinkingBand((part, rows, steps) => diffuse(k, part, rows, width, steps, breath), planes, height, width, plan, keep);
 }
 
 // The picture and its noise under a turn. Neither depends on the model, so that another setting finds them again.
