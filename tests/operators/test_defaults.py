@@ -12,11 +12,13 @@ from whorl.operators import (
     Hessian,
     Laplacian,
     LaplacianPower,
+    Mixed,
     ScaleStack,
     Smoothing,
     Stacked,
     SteerableMap,
     gaussian_weights,
+    sample_scales,
 )
 from whorl.operators.cell_smoothing import CellSmoothing
 
@@ -95,6 +97,12 @@ def test_a_dictionary_starts_with_each_feature_mostly_its_own_word():
         (lambda: Smoothing(1.0, truncate=0.0), "truncate"),
         (lambda: Smoothing(-0.01), "sigma"),
         (lambda: CellSmoothing(-0.01), "sigma"),
+        (lambda: DirectionalDerivatives(4, (1.0, 1.0, 1.0)), "in the plane alone"),
+        (lambda: sample_scales(0), "count"),
+        (lambda: sample_scales(2, 0.0, 1.0), "smallest"),
+        (lambda: sample_scales(2, 1.0, 1.0), "largest"),
+        (lambda: Mixed(CellGradient(), torch.zeros(0, 3)), "matrix"),
+        (lambda: Mixed(CellGradient(), torch.tensor([[1.0, float("nan")]])), "finite"),
     ],
 )
 def test_what_makes_no_operator_is_refused(build, words):
@@ -109,3 +117,8 @@ def test_the_least_that_is_allowed():
     assert torch.equal(LaplacianPower(0.0, 0)(u), u)
     assert DirectionalDerivatives(2)(u).shape == (1, 1, 1, 2, 6, 7)
     assert Smoothing(0.02, truncate=0.01).radius == 1
+    assert sample_scales(1, 0.01, 0.02).sigma == (0.01,)
+    assert gaussian_weights(0.0) == [1.0]
+    mixed = Mixed(CellGradient(), torch.full((1, 1), 2.0, dtype=torch.float64))
+    assert torch.equal(mixed(u), 2 * CellGradient()(u))
+    assert mixed.weights.requires_grad

@@ -109,6 +109,27 @@ def test_derivatives_of_an_order_are_divided_by_that_power_of_the_pixel_size(kin
     assert scaled.squared_norm_bound(2) == pytest.approx(K.squared_norm_bound(2) / h ** (2 * order), rel=1e-12)
 
 
+def test_the_norm_of_the_hessian_is_known_for_square_pixels():
+    """16 / h⁴ in the plane, less than the numerical bound; in space, and on unequal pixels, the latter."""
+    for h in (1.0, 2.0):
+        K = Hessian(h)
+        assert K.squared_norm_bound(2) == 16 / h**4 < maximum_bound(K.symbol, K.degree, 2)
+        assert K.squared_norm_bound(3) == maximum_bound(K.symbol, K.degree, 3)
+    unequal = Hessian((1.0, 2.0))
+    assert unequal.squared_norm_bound() == maximum_bound(unequal.symbol, unequal.degree, 2)
+
+
+@pytest.mark.parametrize("spacing", [(1.0, 2.0), (2.0, 1.0), (0.5, 3.0)], ids=str)
+def test_directions_compare_points_one_smallest_pixel_apart(spacing, rng):
+    """Along the axis of the smallest pixels those points are neighbouring pixels."""
+    h_y, h_x = spacing
+    line = torch.rand(9, generator=rng, dtype=torch.float64)
+    u = (line[:, None] if h_y < h_x else line).expand(1, 1, 9, 9)
+    along_x, along_y = DirectionalDerivatives(2, spacing)(u)[0, 0, 0]
+    found = along_y[1:-1, 4] if h_y < h_x else along_x[4, 1:-1]
+    torch.testing.assert_close(found, line.diff() / min(spacing), rtol=1e-12, atol=1e-12)
+
+
 def test_a_large_image_on_another_device_stays_there():
     """The compiled loops are for the processor alone."""
     u = torch.empty(1, 1, 2**9, 2**9, device="meta")
