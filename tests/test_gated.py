@@ -1,5 +1,7 @@
 """Gated activations and their blocks: invariance for every setting and size, stability whatever is learned."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock
 from whorl.errors import ShapeError
 from whorl.invariance import SYMMETRIES
-from whorl.operators import SteerableMap
+from whorl.operators import SteerableMap, mirror
 
 SETTINGS = {
     "5x5": dict(fields=(4, 3, 2)),
@@ -159,6 +161,84 @@ def test_gates_see_everything_in_units_of_the_noise(rng):
     one, two = (torch.tensor(t, dtype=torch.float64).log() for t in (1.0, 2.0))
     with torch.no_grad():
         assert torch.allclose(phi.gates(v[:, 0, 0], level=one), phi.gates(2 * v[:, 0, 0], level=two), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rho", [0, 1, 2])
+@pytest.mark.parametrize("levelled", [False, True])
+def test_gates_are_the_stated_formula(rho, levelled, rng):
+    """With numbers of every kind drawn at random, each field computed by itself."""
+    orders, owners = (0, 0, 1, 2), [[0], [1], [2, 3], [4, 5]]
+    phi = Gated(orders, rho, repetitions=2, levelled=levelled).double()
+    with torch.no_grad():
+        for parameter in phi.parameters():
+            parameter.copy_(0.5 * torch.randn(parameter.shape, generator=rng, dtype=torch.float64))
+        v = torch.randn(2, 1, 1, 6, 5, 7, generator=rng, dtype=torch.float64)
+        t = torch.randn(2, 1, 5, 7, generator=rng, dtype=torch.float64) if levelled else None
+        found = phi(v, phi.bias[1], t)
+        binomial = torch.tensor([math.comb(2 * rho, k) / 4**rho for k in range(2 * rho + 1)], dtype=torch.float64)
+        filter = torch.outer(binomial, binomial)[None, None]
+        contrasts, seen = [None, None, *phi.log_contrast.exp()], []
+        for h, (order, channels) in enumerate(zip(orders, owners, strict=True)):
+            parts = v[:, 0, 0, channels]
+            field = parts if order == 0 else parts.square().sum(1, keepdim=True)
+            smoothed = torch.nn.functional.conv2d(mirror(field, rho), filter)
+            unit = (-phi.units[h] * t).exp() if levelled else 1.0
+            seen.append(unit * smoothed if order == 0 else torch.log(1 + unit**2 / contrasts[h] ** 2 * smoothed))
+        for f, channels in enumerate(owners):
+            offset = phi.bias[1, f] + (phi.level[f] * t if levelled else 0)
+            gate = torch.sigmoid(sum(phi.matrix[f, h] * a for h, a in enumerate(seen)) + offset)
+            torch.testing.assert_close(found[:, 0, 0, channels], gate * v[:, 0, 0, channels], rtol=1e-11, atol=1e-13)
+        assert torch.equal(phi(v, level=t), phi(v, phi.bias[0], t))
+
+
+def test_contrasts_beyond_all_numbers_are_bounded():
+    phi = Gated((1,)).double()
+    for logarithm, bound in [(30.0, -24.0), (-30.0, 24.0), (11.9, -23.8), (12.3, -24.0)]:
+        with torch.no_grad():
+            phi.log_contrast.fill_(logarithm)
+            assert phi.scale().log().item() == pytest.approx(bound, rel=1e-12)
+
+
+def test_what_a_gate_starts_with():
+    """The spread of the matrix keeps the variance; nothing but parameters is saved."""
+    phi = Gated([0] * 60 + [1] * 40)
+    assert phi.matrix.std().item() == pytest.approx(0.1, rel=0.05)
+    assert phi.bias.tolist() == [[0.0] * 100]
+    assert phi.rho == 0
+    assert phi.log_contrast.exp().tolist() == pytest.approx([0.05] * 40)
+    assert {*phi.state_dict()} == {"matrix", "bias", "log_contrast"}
+    levelled = Gated((0, 1), repetitions=3, levelled=True)
+    assert {*levelled.state_dict()} == {"matrix", "bias", "log_contrast", "level", "units"}
+    assert levelled.bias.shape == (3, 2)
+    assert levelled.level.tolist() == [0.0, 0.0]
+    assert levelled.units.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        dict(orders=()),
+        dict(orders=(-1, 0)),
+        dict(orders=(1, 0)),
+        dict(orders=(0,), rho=-1),
+        dict(orders=(0,), repetitions=0),
+        dict(orders=(0,), contrast=0.0),
+        dict(orders=(0,), contrast=float("nan")),
+    ],
+    ids=str,
+)
+def test_what_makes_no_gate_is_refused(words):
+    with pytest.raises(ValueError, match="expected orders|out of range"):
+        Gated(**words)
+
+
+def test_responses_and_levels_that_do_not_fit_are_refused():
+    phi = Gated((0, 1))
+    for shape in [(1, 1, 1, 2, 4, 4), (1, 1, 1, 4, 4, 4), (1, 1, 1, 3, 4), (1, 1, 1, 3, 4, 4, 4)]:
+        with pytest.raises(ShapeError, match="3 operator channels"):
+            phi(torch.zeros(shape))
+    with pytest.raises(ValueError, match="a level is given"):
+        phi(torch.zeros(1, 1, 1, 3, 4, 4), level=torch.zeros(()))
 
 
 def test_wrong_settings_are_named():

@@ -1,6 +1,7 @@
 """Stencils that turn, maps to fields of any angular order, and mixtures of channels."""
 
 import math
+from itertools import product
 
 import pytest
 import torch
@@ -53,6 +54,20 @@ def test_stencils_come_with_rising_errors_and_unit_length(order, size):
     found = steerable_stencils(order, size, count=2 if size > 3 else 1)
     assert list(found.errors) == sorted(found.errors)
     assert torch.allclose(found.taps.square().sum((1, 2, 3)), torch.ones(len(found.errors), dtype=torch.float64))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("size", SIZES)
+def test_transfer_is_the_response_to_a_wave(order, size):
+    """A stencil laid upon a wave that is 1 in the middle, for frequencies all around."""
+    stencils = steerable_stencils(order, size)
+    y = torch.tensor([[0.3], [-1.1], [2.9]], dtype=torch.float64)
+    x = torch.tensor([0.7, -0.2, 0.0, 1.9], dtype=torch.float64)
+    found = stencils.transfer(y, x)
+    steps = torch.arange(size, dtype=torch.float64) - size // 2
+    for i, j in product(range(3), range(4)):
+        wave = torch.exp(1j * (y[i] * steps[:, None] + x[j] * steps))
+        torch.testing.assert_close(found[..., i, j], (stencils.taps * wave).sum((-2, -1)), rtol=0, atol=1e-13)
 
 
 @settings(deadline=None, max_examples=12)
@@ -202,14 +217,15 @@ def test_fields_of_a_mirror_image_are_mirrored(name, rng):
 
 
 @parametrised
-def test_reach_is_how_far_it_looks(name):
+def test_reach_is_exactly_how_far_it_looks(name):
     K = build(name)
     u = torch.zeros(1, K.channels, 33, 33, dtype=torch.float64)
     u[..., 16, 16] = 1
     seen = K.adjoint(K(u)).abs().amax((0, 1)) > 0
     rows = seen.any(1).nonzero()
-    assert int(rows.min()) >= 16 - K.reach
-    assert int(rows.max()) <= 16 + K.reach
+    assert int(rows.min()) == 16 - K.reach
+    assert int(rows.max()) == 16 + K.reach
+    assert K.degree == K.reach == 2 * K.radius
 
 
 def test_stencils_travel_with_the_weights():
