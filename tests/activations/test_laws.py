@@ -339,7 +339,9 @@ def test_equal_eigenvalues_are_the_limit_of_nearly_equal_ones(keep, d, rng):
     assert (D - near).abs().max() <= 1e-4
 
 
-@pytest.mark.parametrize("gaps", [(1e-5, 0.5), (0.5, 1e-5), (5e-4, 5e-4), (2e-4, 8e-4), (0.3, 0.3)], ids=str)
+@pytest.mark.parametrize(
+    "gaps", [(1e-5, 0.5), (0.5, 1e-5), (0.0, 5e-4), (5e-4, 5e-4), (2e-4, 8e-4), (0.3, 0.3)], ids=str
+)
 @pytest.mark.parametrize("keep", ["plates", "lines"])
 def test_eigenvalues_that_meet_share_their_diffusion(keep, gaps):
     """Two that come near each other are moved towards their mean: the trace stays, and so does one far from them."""
