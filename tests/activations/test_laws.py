@@ -177,6 +177,19 @@ def test_eed_in_the_plane_and_plates_and_lines_in_space():
         assert torch.allclose(D, torch.diag(torch.tensor([float(g(mu[0])), *expected], dtype=torch.float64)))
 
 
+@spaces
+@pytest.mark.parametrize("size", [0.0, 1e-3])
+def test_ced_does_not_change_where_the_image_is_flat(d, size):
+    """Up to a small share of the contrast the tensor is constant, so that its derivative is zero."""
+    entries = [torch.full((1,) * 7, size if i == j else 0.0, dtype=torch.float64) for i, j in upper(d)]
+    J = SymmetricMatrix(*(entry.requires_grad_() for entry in entries))
+    D = CoherenceEnhancing(1.5, across=0.01).tensor(J)
+    assert [entry.item() for entry in D] == pytest.approx([0.01 if i == j else 0.0 for i, j in upper(d)], abs=1e-15)
+    for entry in D:
+        gradients = torch.autograd.grad(entry, entries, retain_graph=True, allow_unused=True, materialize_grads=True)
+        assert all(gradient.item() == 0 for gradient in gradients)
+
+
 def test_ced_smooths_along_lines_alone():
     for mu in ([50.0, 1.0], [50.0, 40.0, 1.0]):
         law, values = CoherenceEnhancing(5.0, across=0.002), torch.tensor(mu, dtype=torch.float64)
