@@ -2,6 +2,7 @@
 //
 //   node web/measure.mjs                    moves of a slider on a 500 x 500 colour picture, networks, curves, a stroke of the
 //                                           brush
+//   node web/measure.mjs --quick            the same on small pictures, to see that it runs
 //   node web/measure.mjs --peer /tmp/peer   also the kernel, plain JavaScript and onnxruntime-web, step by step
 //
 // For --peer: npm install --prefix /tmp/peer onnxruntime-web, and
@@ -16,6 +17,7 @@ import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+const quick = process.argv.includes("--quick"), sides = quick ? [96, 80] : [500, 512];
 const at = process.argv.indexOf("--peer"), peer = at < 0 ? null : process.argv[at + 1];
 const page = fileURLToPath(new URL("../src/whorl/page/static/", import.meta.url));
 const { chromium } = createRequire(import.meta.url)("playwright-core");
@@ -122,19 +124,19 @@ async function networks(side) {
       await tab.waitForFunction(() => { const f = document.querySelector("#facts"); return f.dataset.of === f.dataset.wanted; }, null, { polling: 20 });
       times.push(performance.now() - start);
     }
-    rows.push(row(model, times.slice(1), { workers: await tab.evaluate(() => Math.max(2, Math.min(4, navigator.hardwareConcurrency ?? 2))) }));
+    rows.push(row(model, times.slice(1), { workers: await tab.evaluate(async () => (await import(new URL("js/pool.js", location))).workerCount()) }));
     process.stderr.write(`network ${model} ${(1000 * rows.at(-1).best_s).toFixed(0)} ms\n`);
   }
   return rows;
 }
 
 // From the opening of the page until both curves are complete; then again after a change.
-async function curves() {
+async function curves(repeats) {
   const rows = [];
   for (const model of ["eed", "weickert-brox", "multiscale-anisotropic", "ced", "weickert-integration", "lysaker"]) {
     const times = [];
     await tab.goto(`${address}?${model}#model=${model}`);
-    for (let k = 0; k < 4; ++k) {
+    for (let k = 0; k < repeats; ++k) {
       await tab.waitForFunction(() => { const c = document.querySelector("#curves"), v = document.querySelector("#verdicts"); return c.dataset.complete && c.dataset.complete === v.dataset.wanted; });
       const start = performance.now();
       await move(k % 2 === 0);
@@ -276,13 +278,14 @@ async function networkTime(side) {
   return rows;
 }
 
+const [colour, grey] = sides, moves = quick ? 3 : 9;
 const cases = {
-  "kernel 500x500 colour, processor time": await processorTime(500),
-  "network 512x512 grey, processor time": await networkTime(512),
-  "slider 500x500 colour": await sliders(500, 9),
-  "network 512x512 grey": await networks(512),
-  "curves 256x256": await curves(),
-  "brush 500x500 colour": await strokes(500),
+  "kernel 500x500 colour, processor time": await processorTime(colour),
+  "network 512x512 grey, processor time": await networkTime(grey),
+  "slider 500x500 colour": await sliders(colour, moves),
+  "network 512x512 grey": await networks(grey),
+  "curves 256x256": await curves(quick ? 1 : 4),
+  "brush 500x500 colour": await strokes(colour),
   ...(peer ? { "step 256x256 grey": await peers() } : {}),
 };
 console.log(JSON.stringify({ browser: browser.version(), cases }, null, 1));

@@ -21,6 +21,7 @@ DESKTOP = {"viewport": {"width": 1360, "height": 1020}}
     ("name", "options", "fragment", "part"),
     [
         ("filter", {**DESKTOP, "colorScheme": "light"}, "#scene=whorl&angle=30", ""),
+        ("network", {**DESKTOP, "colorScheme": "light"}, "#scene=bars&model=network&angle=30", ""),
         ("fill", {**DESKTOP, "colorScheme": "light"}, "#scene=bars&mode=fill", ""),
         ("turn", {**DESKTOP, "colorScheme": "light"}, "#scene=whorl&angle=35", ".proof"),
         ("dark", {**DESKTOP, "colorScheme": "dark"}, "#scene=rectangles&angle=30&model=eed", ""),

@@ -11,7 +11,7 @@ import { METHODS, fill } from "./fill.js";
 import { masterSize } from "./master.js";
 import { DIFFUSIVITIES, MODELS, knownAlpha, makePair, makePlan } from "./models.js";
 import { makePanel } from "./panel.js";
-import { Dropped, Pool, latest } from "./pool.js";
+import { Dropped, Pool, latest, workerCount } from "./pool.js";
 import { Proof } from "./proof.js";
 import { draftFacts, facts, fillFacts, fillLine, pythonLine, showFacts } from "./report.js";
 import { SCENES, VIEW } from "./scenes.js";
@@ -22,7 +22,7 @@ import { START } from "./words.js";
 const SEED = 20; // of the noise
 const PHOTOGRAPHS = "weickert-brox"; // the model a picture of one's own starts with
 const get = (id) => document.getElementById(id);
-const pool = new Pool(Math.max(2, Math.min(4, navigator.hardwareConcurrency ?? 2)));
+const pool = new Pool(workerCount());
 
 const found = readAddress({ scene: Object.keys(SCENES), model: Object.keys(MODELS), diffusivity: DIFFUSIVITIES, mode: ["filter", "fill"] });
 const state = {

@@ -1,5 +1,8 @@
 // A few workers that share the load. Each keeps the picture, so that any of them can answer for any angle.
 
+// As many as there are cores, up to a number beyond which halos eat up what more workers bring.
+export const workerCount = () => Math.max(2, Math.min(8, navigator.hardwareConcurrency ?? 2));
+
 // What a task that nobody waits for any more ends with.
 export class Dropped extends Error {}
 
