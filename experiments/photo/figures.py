@@ -38,13 +38,13 @@ ANCHORS = {
     "DRUNet": (32e6, 29.48),
 }
 UNCOUNTED = {"BM3D": 28.57, "TV, tuned": 27.48}  # methods without trained parameters, or with one
-PLACES = {"TNRD": (7, 1), "photo-27k-strict": (7, -5), "photo-66k": (-24, 7), "CSCNet, CDLNet": (7, -5),
+PLACES = {"TNRD": (7, 1), "photo-27k-strict": (-8, -13), "photo-66k": (-24, 7), "CSCNet, CDLNet": (7, -5),
           "VN 7×7": (-20, -13), "tiny-GDLNet": (-30, -13), "NLNet": (-32, 5), "photo-8k": (-22, 8), "CRR-NN": (6, -3),
           "photo-27k-stable": (7, -4), "photo-27k": (-24, 8), "photo-grey": (7, -11), "DnCNN-S": (6, 3),
           "VN 5×5": (-6, -13), "FFDNet": (6, -8), "GDLNet, small": (7, 3), "DnCNN-small": (7, -6),
           "WCRR-NN": (7, -3), "DRUNet": (-34, -12)}  # fmt: skip
 FRONT = {"photo-66k": (-46, 2), "photo-27k": (5, 0), "turn": (5, 4), "rho2": (-20, -10), "alternate": (5, -4),
-         "rho1": (5, -8), "dncnn-27k": (-44, 4), "resnet-27k": (-20, 5)}  # fmt: skip
+         "rho1": (5, -8), "photo-grey": (5, -9), "dncnn-27k": (-44, 4), "resnet-27k": (-20, 5)}  # fmt: skip
 TARGETS = (
     ("at most 8k parameters", "photo-8k", "test_25", ">", 28.92),
     ("at most 27k parameters", "photo-27k", "test_25", "≥", 29.10),
@@ -62,15 +62,15 @@ def main() -> None:
     PAGES.mkdir(exist_ok=True)
     calls = {
         name: json.loads((RESULTS / f"{name}.json").read_text())["trials"]
-        for name in ("explore", "final", "longer", "alone", "onward", "last")
+        for name in ("explore", "final", "longer", "alone", "onward", "last", "turned")
     }
     latest: dict = {}
-    for name in ("final", "longer", "onward", "last"):
+    for name in ("final", "longer", "onward", "last", "turned"):
         latest |= calls[name]
     parameters(latest)
     front(calls)
     stencils()
-    tables(latest, calls["final"], calls["alone"]["photo-27k"])
+    tables(latest, calls["alone"]["photo-27k"])
 
 
 def parameters(latest: dict) -> None:
@@ -108,6 +108,7 @@ def front(calls: dict) -> None:
         "longer": ("#c08a2d", "and 3,000 more"),
         "onward": (OURS, "16,250 steps of 32 patches"),
         "last": ("#7d3c98", "4,000 to 8,000 more of 32 patches"),
+        "turned": ("#1f6f8b", "photo-27k and 150 with a term on turns"),
     }
     for call, (colour, label) in styles.items():
         first = True
@@ -123,7 +124,7 @@ def front(calls: dict) -> None:
     axes.axvline(0.03, color=INK, lw=0.8, ls=":")
     axes.set(xscale="log", xlabel="error under the 3-4-5 turn, relative to what is removed", ylabel="PSNR in dB",
              title="BSD68, noise 25; the dotted line is the target for turns")  # fmt: skip
-    figure.legend(frameon=False, fontsize=7.5, ncols=3, loc="outside lower center")
+    figure.legend(frameon=False, fontsize=7.5, ncols=2, loc="outside lower center")
     figure.savefig(IMAGES / "photo-front.svg", metadata={"Date": None})
 
 
@@ -151,7 +152,7 @@ def stencils() -> None:
     axes.axvline(0.35, color=INK, lw=0.8, ls=":")
     axes.set(yscale="log", ylim=(1e-6, 1), xlabel="frequency in cycles per pixel", ylabel="part that does not turn",
              title="Stencils of angular order 1, fitted up to the dotted line")  # fmt: skip
-    figure.legend(frameon=False, fontsize=7.5, ncols=3, loc="outside lower center")
+    figure.legend(frameon=False, fontsize=7.5, ncols=2, loc="outside lower center")
     figure.savefig(IMAGES / "photo-stencils.svg", metadata={"Date": None})
 
 
@@ -165,7 +166,7 @@ def error(found: SteerableStencils, number: int, rho: np.ndarray) -> np.ndarray:
     return ((rest.abs() ** 2).mean(1) / (upright.abs() ** 2).mean(1)).sqrt().clamp(min=1e-7).numpy()
 
 
-def tables(latest: dict, equal: dict, fast: dict) -> None:
+def tables(latest: dict, fast: dict) -> None:
     """The figures of the shipped networks, and the targets."""
     rows = [("network", "parameters", "noise 15", "25", "50", "turn 36.9°", "turn 22.6°")]
     for name, trial in latest.items():
@@ -186,16 +187,6 @@ def tables(latest: dict, equal: dict, fast: dict) -> None:
     met.append(
         (
             "within 0.1 dB of the free one",
-            "photo-27k-strict",
-            "≤ 0.1 dB",
-            f"{loss:.3f} dB",
-            "met" if loss <= 0.1 else "missed",
-        )
-    )
-    loss = equal["photo-27k"]["test_25"] - equal["photo-27k-strict"]["test_25"]
-    met.append(
-        (
-            "the same, trained side by side for as long",
             "photo-27k-strict",
             "≤ 0.1 dB",
             f"{loss:.3f} dB",

@@ -12,7 +12,7 @@ from pathlib import Path
 from safetensors.torch import load_file
 
 from whorl.networks.photo import PhotoSpec
-from whorl.networks.photo_cards import ENDING, PhotoCard
+from whorl.networks.photo_cards import ENDING, PhotoCard, load_photo_card
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "whorl" / "networks" / "photographs"
@@ -23,7 +23,7 @@ ABOUT = {
     "photo-colour": "Colour photographs with noise of any level from 5 to 55, which is an input.",
     "photo-8k": "Grey photographs with noise 25; the smallest.",
     "photo-27k": "Grey photographs with noise 25; invariants are not smoothed.",
-    "photo-27k-strict": "Grey photographs with noise 25; invariants smoothed, trained first with a term for turns.",
+    "photo-27k-strict": "Grey photographs with noise 25; from photo-27k by a short training with a term for turns.",
     "photo-27k-stable": "Grey photographs with noise 25; its L2 norm never grows, whatever the picture.",
     "photo-66k": "Grey photographs with noise 25; the largest.",
 }
@@ -42,9 +42,12 @@ def main() -> None:
         for name, trial in found["trials"].items():
             if name not in SHIPPED or not any(key.startswith("test_") for key in trial):
                 continue
-            before = cards[name].training["calls"] if trial.get("started_from") else []
+            origin = trial.get("origin") or name
+            earlier = cards.get(origin) or load_photo_card(origin)
+            before = earlier.training["calls"] if trial.get("started_from") else []
             call = {
                 "call": found["call"],
+                **{key: trial[key] for key in ("train", "share") if key in trial},
                 "steps": trial["steps"],
                 "seconds": round(trial["seconds"]),
                 **trial["training"],

@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("call", choices=sorted(CALLS))
     parser.add_argument("--train", required=True)
     parser.add_argument("--test", required=True)
+    parser.add_argument("--held", default="", help="folder of the pictures held back, where that to train on has small ones")
     parser.add_argument("--colour-test", default="")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--work", type=Path, default=Path("build/photo"))
@@ -183,14 +184,22 @@ def run(name: str, trial: Trial, given: argparse.Namespace) -> None:
         "parameters": sum(p.numel() for p in network.parameters()),
         "pictures": len(learned),
         "started_from": given.start,
+        "origin": trial.origin,
+        "train": Path(given.train).name,
     }
     began = time.monotonic()
     history = train(
         learner, patches, config, checkpoint=given.work / f"{name}.checkpoint", identity={"spec": trial.spec.as_dict()},
         capture=capture, progress=Lines(name, every=20),
     )  # fmt: skip
-    result["seconds"] = time.monotonic() - began
+    result["seconds"] = max(time.monotonic() - began, sum(epoch.seconds for epoch in history.epochs))
     result["train_psnr"] = [round(epoch.psnr, 4) for epoch in history.epochs]
+    if trial.share < 1:
+        result["share"] = trial.share
+        end = learner.state_dict()
+        learner.load_state_dict({key: start[key] + trial.share * (end[key] - start[key]) for key in end})
+    if given.held:
+        held = set_aside(photographs(given.held, trial.spec.channels, given.size))[1]
     keep(given, name, network, result)
     measure(given, name, trial, network, {n: held[n] for n in list(held)[:12]}, result)
 

@@ -82,13 +82,14 @@ _GREY = PhotoSpec(width=24, fields=(32, 24, 12))
 NAMED_PHOTO = {
     "photo-8k": PhotoSpec(width=16, fields=(24, 20, 8), blocks=1, repetitions=12),
     "photo-27k": _GREY,
-    "photo-27k-strict": dataclasses.replace(_GREY, rho=1, profiles=(3, 2, 1)),
+    "photo-27k-strict": _GREY,
     "photo-27k-stable": PhotoSpec(width=32, fields=(32, 32, 16), stable=True, rho=1),
     "photo-66k": PhotoSpec(width=32, fields=(32, 32, 20), blocks=3, repetitions=4),
     "photo-grey": dataclasses.replace(_GREY, rho=1, noise=(5.0, 55.0)),
     "photo-colour": dataclasses.replace(_GREY, rho=1, channels=3, noise=(5.0, 55.0)),
 }
-"""Structures by name. Those without a range of levels are for noise 25 unless another level is asked for."""
+"""Structures by name. Those without a range of levels are for noise 25 unless another level is asked for; the strict one
+differs by its training."""
 
 
 class PhotoNetwork(TrainedNetwork):

@@ -30,6 +30,9 @@ PHOTO_TRAINING = TrainingConfig(
 )
 """The settings of the shipped networks: Adam on gradients of one length; the rate rises for 200 steps, then falls."""
 
+TURN = {"photo-27k-strict": 5000.0}
+"""Weight of the term on turns (:mod:`whorl.training.turning`) for networks that are trained with it."""
+
 
 @dataclass(frozen=True)
 class PhotoRecipe:
@@ -51,7 +54,8 @@ class PhotoRecipe:
                 raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
             spec = dataclasses.replace(spec, noise=(noise, noise))
         size = settings.pop("size", 64)
-        training = dataclasses.replace(PHOTO_TRAINING, loss="log" if spec.blind else "mse", **settings)
+        loss = "log" if spec.blind else "mse"
+        training = dataclasses.replace(PHOTO_TRAINING, loss=loss, turn=TURN.get(name, 0.0), **settings)
         return cls(spec, steps, size, dataclasses.replace(training, epochs=math.ceil(steps / EPOCH)))
 
     def train(
