@@ -16,6 +16,7 @@ from whorl.invariance import symmetry_error
 from whorl.invariance.noisy import noisy_turn_error
 from whorl.networks import Denoiser, PhotoCard, PhotoNetwork, PhotoSpec, load_photo_card, photo_networks
 from whorl.networks.denoiser import value_range
+from whorl.networks.photo_recipe import PhotoRecipe
 
 DATA = Path(os.environ.get("WHORL_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SPECS = {
@@ -84,6 +85,19 @@ def test_a_share_of_the_committed_figures_is_found_again():
     errors = noisy_turn_error(load_photo_card("photo-8k").build(), noisy)
     for error in errors:
         assert error.relative == pytest.approx(figures["turn_25"][f"{error.angle:.1f}"], rel=0.02)
+
+
+def test_the_strict_network_is_trained_with_a_term_on_turns_and_turns_better():
+    recipes = {name: PhotoRecipe.named(name, None, 100) for name in ("photo-27k", "photo-27k-strict")}
+    assert recipes["photo-27k"].training.turn == 0 < recipes["photo-27k-strict"].training.turn
+    assert recipes["photo-27k"].spec == recipes["photo-27k-strict"].spec
+    noise = torch.Generator().manual_seed(4)
+    y, x = torch.meshgrid(torch.arange(192.0), torch.arange(192.0), indexing="ij")
+    scene = 60 + 120 * ((x - 90).square() + (y - 100).square() < 50**2) + 40 * ((x + 2 * y) % 60 < 25)
+    noisy = [(scene + 25 * torch.randn(192, 192, generator=noise))[None]]
+    free, strict = (noisy_turn_error(load_photo_card(name).build(), noisy) for name in recipes)
+    for worse, better in zip(free, strict, strict=True):
+        assert better.relative < 0.7 * worse.relative
 
 
 def test_stable_networks_never_let_the_norm_grow_about_grey():

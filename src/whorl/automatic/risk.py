@@ -56,8 +56,8 @@ def least_risk(
 ) -> tuple[float, float]:
     """The contrast and the time at which the model has the least estimated error on the samples.
 
-    The search begins with the contrast ``first`` and goes on to smaller or larger ones as long as that helps; in the end
-    it looks half a step to either side. With a ``time`` only the contrast is searched for.
+    The search begins with the contrast ``first`` and goes on to smaller or larger ones as long as that helps. In the
+    end it looks half a step to either side. With a ``time`` only the contrast is searched for.
     """
     parts = _thinned(samples)
     random = torch.Generator().manual_seed(0)

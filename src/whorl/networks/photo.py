@@ -88,8 +88,8 @@ NAMED_PHOTO = {
     "photo-grey": dataclasses.replace(_GREY, rho=1, noise=(5.0, 55.0)),
     "photo-colour": dataclasses.replace(_GREY, rho=1, channels=3, noise=(5.0, 55.0)),
 }
-"""Structures by name. Those without a range of levels are for noise 25 unless another level is asked for; the strict one
-differs by its training."""
+"""Structures by name. Those without a range of levels are for noise 25 unless another level is asked for. The strict
+one differs by its training."""
 
 
 class PhotoNetwork(TrainedNetwork):
