@@ -54,8 +54,8 @@ class PhotoRecipe:
                 raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
             spec = dataclasses.replace(spec, noise=(noise, noise))
         size = settings.pop("size", 64)
-        loss = "log" if spec.blind else "mse"
-        training = dataclasses.replace(PHOTO_TRAINING, loss=loss, turn=TURN.get(name, 0.0), **settings)
+        settings = {"turn": TURN.get(name, 0.0), **settings}
+        training = dataclasses.replace(PHOTO_TRAINING, loss="log" if spec.blind else "mse", **settings)
         return cls(spec, steps, size, dataclasses.replace(training, epochs=math.ceil(steps / EPOCH)))
 
     def train(
