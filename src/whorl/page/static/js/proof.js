@@ -6,8 +6,8 @@ import { isDark, paint, paintDifference } from "./paint.js";
 import { latest } from "./pool.js";
 
 const GAIN = 8; // differences are shown eight times as strong
-const STEP = 5; // degrees between the points of the curves
-const SHORT = 60, LONG = 250; // milliseconds of rest before both ways are compared, and before the curves are drawn
+const STEP = 5, NETWORK_STEP = 15; // degrees between the points of the curves; networks take their time
+const SHORT = 40, LONG = 120; // milliseconds of rest before both ways are compared, and before the curves are drawn
 
 const VIEWS = [
   ["output", "filter the turned"],
@@ -109,8 +109,8 @@ export class Proof {
 
   // The curves, a few angles at a time, coarse ones first.
   async sweep(round) {
-    const angles = Array.from({ length: 90 / STEP + 1 }, (_, k) => k * STEP).sort((a, b) => (a % 15 ? 1 : 0) - (b % 15 ? 1 : 0) || a - b);
-    const { noise, sides } = this.setup();
+    const { noise, sides } = this.setup(), step = sides[0].plan.network ? NETWORK_STEP : STEP;
+    const angles = Array.from({ length: 90 / step + 1 }, (_, k) => k * step).sort((a, b) => (a % 15 ? 1 : 0) - (b % 15 ? 1 : 0) || a - b);
     // Every worker has its own angles, the same in every sweep: it still knows the picture as it looks there.
     await Promise.all(this.pool.workers.map(async (worker, number) => {
       for (const angle of angles.filter((_, k) => k % this.pool.workers.length === number))

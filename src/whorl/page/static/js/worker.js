@@ -13,7 +13,7 @@ import { normal } from "./scenes.js";
 import { record, turnImage } from "./turning.js";
 
 const kernel = loadKernel(new URL("../kernel.wasm", import.meta.url));
-let master = null; // { size, view, fine, planes, noise }
+let master = null; // { size, view, fine, planes, noise }, and the disc in which errors are measured
 const straight = new Map(); // outputs of the picture as it stands, by what was asked
 const turns = new Map(); // recordings of the picture and of its noise, by angle
 
@@ -34,8 +34,8 @@ const tasks = {
 
   // The picture as it stands, clean and with noise.
   async view({ noise }) {
-    const clean = recorded(0).clean.map((plane) => plane.slice());
-    return { clean, noisy: withNoise(noise, 0), size: master.view };
+    const clean = (await recorded(0)).clean.map((plane) => plane.slice());
+    return { clean, noisy: await withNoise(noise, 0), size: master.view };
   },
 
   // Noise on a picture at its own resolution, one independent deviate per value.
@@ -68,14 +68,15 @@ const tasks = {
 
   // Both ways round: filter the turned picture, turn the filtered one.
   async turn({ angle, noise, plan, images, floor }) {
-    const size = master.view, mask = discMask(size, Math.min(MARGIN, size / 8));
-    const still = await unturned(noise, plan);
-    const { clean } = recorded(angle), input = withNoise(noise, angle);
-    const output = await filtered(input, size, size, plan), turned = turnImage(still, size, angle);
+    const k = await kernel, size = master.view;
+    master.disc ??= discMask(size, Math.min(MARGIN, size / 8));
+    const still = await unturned(noise, plan), mask = master.disc;
+    const { clean } = await recorded(angle), input = await withNoise(noise, angle);
+    const output = await filtered(input, size, size, plan), turned = turnImage(k, still, size, angle);
     const measured = {
       angle,
       error: rootMeanSquare(output, turned, mask),
-      ...(floor ? { floor: rootMeanSquare(turnImage(turned, size, -angle), still, mask) } : {}),
+      ...(floor ? { floor: rootMeanSquare(turnImage(k, turned, size, -angle), still, mask) } : {}),
       psnr: psnr(rootMeanSquare(output, clean, mask)),
     };
     return images ? { ...measured, size, input, output, turned } : measured;
@@ -90,24 +91,25 @@ async function filtered(planes, height, width, plan, keep = [0, height]) {
 }
 
 // The picture and its noise under a turn. Neither depends on the model, so that another setting finds them again.
-function recorded(angle) {
+async function recorded(angle) {
+  const k = await kernel;
   if (!turns.has(angle)) {
     if (turns.size >= KEPT_TURNS) turns.delete(turns.keys().next().value);
-    const grain = record({ ...master, planes: master.noise }, master.view, angle);
-    turns.set(angle, { clean: record(master, master.view, angle), grain });
+    const grain = record(k, { ...master, planes: master.noise }, master.view, angle);
+    turns.set(angle, { clean: record(k, master, master.view, angle), grain });
   }
   return turns.get(angle);
 }
 
-function withNoise(noise, angle) {
-  const { clean, grain } = recorded(angle);
+async function withNoise(noise, angle) {
+  const { clean, grain } = await recorded(angle);
   return noise === 0 ? clean.map((plane) => plane.slice()) : clean.map((plane, c) => plane.map((value, i) => value + noise * grain[c][i]));
 }
 
 async function unturned(noise, plan) {
   const key = JSON.stringify([noise, plan]);
   if (!straight.has(key)) {
-    const size = master.view, input = withNoise(noise, 0);
+    const size = master.view, input = await withNoise(noise, 0);
     if (straight.size >= KEPT) straight.delete(straight.keys().next().value);
     straight.set(key, await filtered(input, size, size, plan));
   }
