@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -241,7 +242,7 @@ def _run(items: list[Any], tests: Sequence[int]):
     """Run tests in order; the number of each and whether it passed."""
     from _pytest.runner import runtestprotocol
 
-    for test, following in zip(tests, [*tests[1:], None], strict=True):
+    for test, following in zip_longest(tests, tests[1:]):
         reports = runtestprotocol(items[test], log=False, nextitem=None if following is None else items[following])
         yield test, not any(report.failed for report in reports)
 
