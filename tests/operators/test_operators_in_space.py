@@ -193,3 +193,10 @@ def test_an_operator_for_volumes_says_so():
     assert (K.dimension, CellGradient().dimension, CellGradient(0.41, (1.0, 2.0)).dimension) == (3, None, 2)
     with pytest.raises(ValueError, match="acts in 3 dimensions, asked about 2"):
         K.squared_norm_bound(2)
+
+
+def test_channels_in_space_come_in_the_stated_order():
+    """Three derivatives, twice the three mixed differences, three times the last detail."""
+    pairs = [(0, 1), (1, 2), (0, 2), (0, 2), (0, 1), (1, 2)]
+    assert channels(3) == ((0,), (1,), (2,), *pairs, (0, 1, 2), (0, 1, 2), (0, 1, 2))
+    assert all(k % 3 in detail for k, detail in enumerate(channels(3)))
