@@ -23,9 +23,9 @@ from whorl.operators import (
 from whorl.operators.cell_smoothing import CellSmoothing
 
 
-@pytest.mark.parametrize(
-    "K",
-    [
+def test_pixels_have_the_size_one():
+    power = LaplacianPower(1.0)
+    for K in (
         CellGradient(),
         Laplacian(),
         Hessian(),
@@ -33,14 +33,11 @@ from whorl.operators.cell_smoothing import CellSmoothing
         SteerableMap(1, (1, 1)),
         Smoothing(1.0),
         CellSmoothing(1.0),
-        LaplacianPower(1.0).smoothing,
-        LaplacianPower(1.0).laplacian,
+        power.smoothing,
+        power.laplacian,
         ScaleStack(CellGradient()),
-    ],
-    ids=lambda K: type(K).__name__,
-)
-def test_pixels_have_the_size_one(K):
-    assert K.spacing.along(2) == (1.0, 1.0)
+    ):
+        assert K.spacing.along(2) == (1.0, 1.0), K
 
 
 def test_parameters_have_their_usual_values():
@@ -54,9 +51,9 @@ def test_parameters_have_their_usual_values():
     assert Dictionary(CellGradient(), [Smoothing(1.0)]).weights.requires_grad
 
 
-@pytest.mark.parametrize(
-    ("K", "directions"),
-    [
+def test_channels_belong_to_so_many_directions():
+    """A derivative of order m along x and y has 2 ** m of them; fields of any order have none on the grid."""
+    for K, directions in (
         (Laplacian(), 1),
         (CellGradient(), 2),
         (Hessian(), 4),
@@ -67,12 +64,8 @@ def test_parameters_have_their_usual_values():
         (Stacked([CellGradient(), CellGradient(0.1)]), 1),
         (CHANNEL_OPERATORS["steerable"], 1),
         (CHANNEL_OPERATORS["mixed"], 2),
-    ],
-    ids=lambda K: type(K).__name__,
-)
-def test_channels_belong_to_so_many_directions(K, directions):
-    """A derivative of order m along x and y has 2 ** m of them; fields of any order have none on the grid."""
-    assert K.axes == directions
+    ):
+        assert K.axes == directions, K
 
 
 def test_a_dictionary_starts_with_each_feature_mostly_its_own_word():
