@@ -70,6 +70,24 @@ def test_transfer_is_the_response_to_a_wave(order, size):
         torch.testing.assert_close(found[..., i, j], (stencils.taps * wave).sum((-2, -1)), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("order", range(4))
+@pytest.mark.parametrize("frequency", [0.25, 0.35])
+def test_the_error_is_the_share_that_does_not_turn(order, frequency):
+    """The root of E / (S + E) over the disc of frequencies, here with many more of them."""
+    stencils = steerable_stencils(order, 5, count=2, frequency=frequency)
+    count = 300
+    rho = (torch.arange(count, dtype=torch.float64)[:, None] + 0.5) / count * (2 * math.pi * frequency)
+    phi = torch.arange(count, dtype=torch.float64) * (2 * math.pi / count)
+    waves = stencils.transfer(rho * phi.sin(), rho * phi.cos())
+    upright = (waves[:, 0] + (1j * waves[:, 1] if order else 0)) * torch.exp(-1j * order * phi)
+    mean = upright.mean(-1, keepdim=True)
+    turning = (rho * mean.abs() ** 2).sum((-2, -1)) * count
+    rest = (rho * (upright - mean).abs() ** 2).sum((-2, -1))
+    assert (rest / (turning + rest)).sqrt().tolist() == pytest.approx(stencils.errors, rel=2e-2, abs=1e-7)
+    assert stencils.frequency == frequency
+    assert steerable_stencils(order).frequency == 0.35
+
+
 @settings(deadline=None, max_examples=12)
 @given(st.integers(0, 3), st.sampled_from([3, 5, 7]), st.integers(0, 10**6))
 def test_no_combination_of_stencils_is_worse_than_the_bound(order, size, seed):
