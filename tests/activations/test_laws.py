@@ -238,6 +238,20 @@ def test_fields_that_do_not_fit_are_refused(rng):
         whorl.models.Model(CellGradient(), Anisotropic(law)).rhs(noise(rng, 1, 1, 5, 5))
 
 
+@pytest.mark.parametrize("largest", [0.5, 1.0, 100.0])
+def test_rounding_errors_below_zero_are_forgiven_in_a_given_field(largest):
+    """Up to a millionth of the largest eigenvalue, or of one."""
+
+    def field(smallest):
+        entries = torch.tensor([largest, 0.0, smallest], dtype=torch.float64)
+        return TensorField(entries[:, None, None].expand(3, 4, 5))
+
+    size = 1e-6 * max(1.0, largest)
+    assert field(-0.98 * size).maximum() == largest
+    with pytest.raises(ValueError, match="negative eigenvalues"):
+        field(-1.02 * size)
+
+
 def test_a_law_in_python_is_the_law_itself_and_is_held_to_its_bound(rng):
     u = noise(rng, 1, 1, 9, 8)
     own = whorl.models.Model(CellGradient(), Anisotropic(CustomLaw(lambda J: matrix_diffusivity(Rational(9.0), J))))
