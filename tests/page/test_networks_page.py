@@ -70,6 +70,8 @@ def test_results_are_the_library_s_to_rounding(answers: Any, pictures: list[np.n
     for (name, channels, height, width, level), u, answer in zip(RUNS, pictures, answers["straight"], strict=True):
         assert answer["network"] == OFFERED[name]["colour" if channels == 3 else "grey"]
         assert answer["same"], "bands on several workers have the bits of the whole"
+        assert answer["told"] == sorted(answer["told"]), "what is done never gets less"
+        assert all(0 <= share < 1 for share in answer["told"])
         picture, network = torch.from_numpy(u)[None], load_photo_card(answer["network"]).build()
         python = Denoiser(network, level)(picture)[0].numpy()
         exact = _in_float64(answer["network"], picture, level)[0].numpy()

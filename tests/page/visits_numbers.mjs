@@ -121,9 +121,9 @@ export async function denoiseAll(page, { address, runs }) {
     for (const { name, level, planes, height, width } of runs) {
       const image = planes.map(decode), plan = makePlan(name, { level }, image.length);
       const whole = await pool.ask("filter", { planes: image, height, width, plan });
-      const parts = await filterInBands(pool, { planes: image, height, width, plan });
+      const told = [], parts = await filterInBands(pool, { planes: image, height, width, plan }, { progress: (share) => told.push(share) });
       const same = whole.planes.every((plane, c) => plane.every((value, i) => Object.is(value, parts.planes[c][i])));
-      found.push({ network: plan.network, planes: whole.planes.map(encode), same });
+      found.push({ network: plan.network, planes: whole.planes.map(encode), same, told });
     }
     return found;
   }, runs);

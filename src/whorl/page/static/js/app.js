@@ -78,13 +78,20 @@ const REST = 200; // milliseconds without a move after which a draft gives way t
 const pace = new Map(); // by model: { milliseconds, alone } for a step on the picture shown
 let resting = null, whole = false;
 
+// A line above the picture: how much is done, where that is known, or that something is going on.
+function progress(share) {
+  get("busy").hidden = false;
+  get("busy").classList.toggle("known", share !== null);
+  get("busy").style.setProperty("--done", String(share ?? 0));
+}
+
 // While a slider moves, a model that takes long is shown in a part of the picture first.
 async function drafted(of) {
   const { noisy, height, width } = shownPicture, plan = plannedFor(noisy), before = stage.result;
   const { milliseconds = 0, alone = 0 } = pace.get(state.model) ?? {}, taken = { milliseconds: milliseconds * plan.steps, alone: alone * plan.steps };
   const part = draftPart(taken, height, width, stage.zoom.middle);
   if (part === null || before?.input !== noisy) return false;
-  const { planes } = await filterInBands(pool, { ...part, planes: cut(noisy, width, part), plan }, "picture");
+  const { planes } = await filterInBands(pool, { ...part, planes: cut(noisy, width, part), plan }, { group: "picture" });
   stage.show({ input: noisy, output: paste(before.output, width, part, planes), height, width });
   showFacts(get("facts"), draftFacts({ plan, part, channels: noisy.length, height, width }));
   get("facts").dataset.draft = of;
@@ -96,7 +103,7 @@ const compute = latest(async (moving) => {
   const { noisy, clean, height, width } = shownPicture, of = asked();
   clearTimeout(resting);
   whole = !moving; // what a moving hand asks for is finished, or it would see nothing until it rests
-  get("busy").hidden = false;
+  progress(null);
   if (moving && state.mode === "filter" && await drafted(of)) return;
   if (state.mode === "fill") {
     const { planes, milliseconds, filled } = await fill(pool, { planes: noisy, mask: brush.mask(), height, width }, state.method, filling[state.method]);
@@ -104,7 +111,7 @@ const compute = latest(async (moving) => {
     showFacts(get("facts"), fillFacts({ milliseconds, filled, planes, height, width }));
   } else {
     const plan = plannedFor(noisy), reduced = state.own?.reduced ?? false, noise = state.noise;
-    const { planes, milliseconds, alone } = await filterInBands(pool, { planes: noisy, height, width, plan }, "picture");
+    const { planes, milliseconds, alone } = await filterInBands(pool, { planes: noisy, height, width, plan }, { group: "picture", progress });
     if (plan.steps) pace.set(state.model, { milliseconds: milliseconds / plan.steps, alone: alone / plan.steps });
     stage.show({ input: noisy, output: planes, height, width });
     showFacts(get("facts"), facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise }));

@@ -35,8 +35,9 @@ export function bandCount(height, halo, channels, workers) {
 
 // The picture filtered by as many workers as it pays for: { planes, milliseconds, alone }, the last being how long it would
 // have taken without bands, by a worker for each group of channels as far as there are so many.
-export async function filterInBands(pool, { planes, height, width, plan }, group = null) {
+export async function filterInBands(pool, { planes, height, width, plan }, { group = null, progress = () => {} } = {}) {
   const start = performance.now(), workers = pool.workers.length;
+  const shares = new Map(); // what each part has done
   let work = 0;
   const groups = plan.joint ? [planes] : planes.map((plane) => [plane]);
   const halo = plan.steps * plan.reach, count = bandCount(height, halo, groups.length, workers);
@@ -45,7 +46,12 @@ export async function filterInBands(pool, { planes, height, width, plan }, group
       const first = Math.floor((height * k) / count), last = Math.floor((height * (k + 1)) / count);
       const top = Math.max(0, first - halo), bottom = Math.min(height, last + halo);
       const cut = channels.map((plane) => (count === 1 ? plane : plane.slice(top * width, bottom * width)));
-      const { planes: done, milliseconds } = await pool.ask("filter", { planes: cut, height: bottom - top, width, plan, keep: [first - top, last - top] }, { group });
+      const tell = (share) => {
+        shares.set(cut, share);
+        progress([...shares.values()].reduce((sum, one) => sum + one, 0) / (count * groups.length));
+      };
+      const { planes: done, milliseconds } = await pool.ask(
+        "filter", { planes: cut, height: bottom - top, width, plan, keep: [first - top, last - top] }, { group, progress: tell });
       work += milliseconds;
       return done;
     })));

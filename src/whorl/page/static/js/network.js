@@ -39,7 +39,7 @@ export async function denoise(kernel, numbers, planes, height, width, plan, keep
 }
 
 async function applied(kernel, numbers, f, H, W, plan, level, keep, breath) {
-  const { width: C, fields, repetitions, rho, reach } = structures[plan.network], count = fields[0] + fields[1] + fields[2];
+  const { width: C, fields, blocks, repetitions, rho, reach } = structures[plan.network], count = fields[0] + fields[1] + fields[2];
   kernel.release();
   const space = workspace(kernel, H, W), all = space.write(numbers), frame = space.frame(RADIUS), response = space.image();
   const picture = space.images(f.length), at = (start, k) => start + 4 * k * H * W;
@@ -62,7 +62,7 @@ async function applied(kernel, numbers, f, H, W, plan, level, keep, breath) {
   });
 
   let left = reach - RADIUS; // how far the applications that are still to come look, with the projection
-  for (let block = 0; block < structures[plan.network].blocks; ++block) {
+  for (let block = 0; block < blocks; ++block) {
     const maps = take(2 * (sum(PROFILES) * COEFFICIENTS + sum(fields.map((number, m) => number * PROFILES[m])) * C) + count * count);
     const bias = take(repetitions * count), [slope, power, contrast] = [take(count), take(count), take(count)];
     space.view(scale, count).forEach((_, h, scales) => {
@@ -74,7 +74,7 @@ async function applied(kernel, numbers, f, H, W, plan, level, keep, breath) {
       space.view(offset, count).forEach((_, h, offsets) => { offsets[h] = numbers[bias + k * count + h] + numbers[slope + h] * level; });
       const last = Math.min(H, keep[1] + left);
       for (let top = Math.max(0, keep[0] - left); top < last; top += PART) {
-        await breath();
+        await breath((block + k / repetitions) / blocks);
         kernel.fill(room, kernel.block_room(C, ...fields, rho), 0);
         kernel.gated_block(next, u, all + 4 * maps, offset, scale, room, C, H, W, top, Math.min(last, top + PART), ...fields, rho);
       }

@@ -19,13 +19,14 @@ export class Pool {
     });
   }
 
-  // Send a task to one worker (the least busy) and promise its answer. Tasks of a group can be dropped together.
-  ask(task, message = {}, { worker = null, group = null } = {}) {
+  // Send a task to one worker (the least busy) and promise its answer. Tasks of a group can be dropped together; `progress`
+  // hears of long ones how much is done, from 0 to 1.
+  ask(task, message = {}, { worker = null, group = null, progress = () => {} } = {}) {
     const chosen = worker ?? this.workers.reduce((best, each) => (each.load < best.load ? each : best));
     const id = ++this.next;
     chosen.load += 1;
     chosen.postMessage({ id, task, ...message });
-    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, group, worker: chosen }));
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, group, progress, worker: chosen }));
   }
 
   // Send the same task to every worker.
@@ -38,8 +39,9 @@ export class Pool {
     for (const [id, waiting] of this.waiting) if (waiting.group === group) waiting.worker.postMessage({ drop: id });
   }
 
-  settle(worker, { id, failure, dropped, ...answer }) {
-    const { resolve, reject } = this.waiting.get(id);
+  settle(worker, { id, failure, dropped, done, ...answer }) {
+    const { resolve, reject, progress } = this.waiting.get(id);
+    if (done !== undefined) return progress(done);
     this.waiting.delete(id);
     worker.load -= 1;
     if (dropped) reject(new Dropped());

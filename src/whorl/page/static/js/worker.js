@@ -1,5 +1,5 @@
 // All computation happens here, off the page's thread. Messages are { id, task, ... }; answers { id, ... }, { id, failure }
-// or { id, dropped }, after a message { drop: id }.
+// or { id, dropped }, after a message { drop: id }; before them, { id, done } may say how much is done.
 
 import { automaticSettings } from "./automatic.js";
 import { rowsOf, shrinkingBand } from "./bands.js";
@@ -120,9 +120,11 @@ async function unturned(noise, plan) {
 let queue = Promise.resolve(), current = null, breathed = 0;
 const unwanted = new Set(), wake = new MessageChannel();
 
-// Long computations call this between two steps: it lets messages in, and ends a task that nobody waits for.
-async function breath() {
+// Long computations call this between two steps: it lets messages in, and ends a task that nobody waits for. Some say how
+// much is done, from 0 to 1.
+async function breath(done) {
   if (performance.now() - breathed > PATIENCE) {
+    if (done !== undefined) postMessage({ id: current, done });
     await new Promise((resolve) => { wake.port1.onmessage = resolve; wake.port2.postMessage(null); });
     breathed = performance.now();
   }
