@@ -6,7 +6,7 @@ const SAID = {
   network: ["Denoising network", "Trained networks",
     "Made of operators that turn with the picture, trained on photographs for any noise from 5 to 55: 27,000 numbers."],
   "small-network": ["Denoising network, small", "Trained networks",
-    "The same with 7,500 numbers: about twice as fast, trained for one level, to which the picture is scaled."],
+    "7,500 numbers, for grey pictures: twice as fast. Trained for one level of noise, to which the picture is scaled; colour goes channel by channel."],
   "multiscale-anisotropic": ["Multiscale, anisotropic", "Many scales",
     "Eight scales agree on one diffusion tensor: strong against noise, edges kept in every direction."],
   "multiscale-isotropic": ["Multiscale, isotropic", "Many scales",
