@@ -6,6 +6,7 @@
 import triton
 import triton.language as tl
 
+from .rows import apart, together
 from .smoothing import mirror
 
 
@@ -26,18 +27,15 @@ def group(rows, first, t, width,
             inside = tl.maximum(mirror(g, groups, FAR), 0)
             turned = (j < 0) | (j >= groups)
         here = tl.max_contiguous(tl.multiple_of(4 * inside + x % 4, 4), 4)
-        even, odd = tl.split(tl.reshape(tl.load(rows[:, None] + here[None, :]), (ROWS, BLOCK, 2, 2)))
-        a, c = tl.split(even)
-        b, d = tl.split(odd)
+        a, b, c, d = apart(tl.load(rows[:, None] + here[None, :]), (ROWS, BLOCK, 2, 2))
         back = turned[None, :]
-        a, b, c, d = tl.where(back, d, a), tl.where(back, c, b), tl.where(back, b, c), tl.where(back, a, d)
+        found = (tl.where(back, d, a), tl.where(back, c, b), tl.where(back, b, c), tl.where(back, a, d))
     else:
-        x = 4 * (first + t + tl.arange(0, BLOCK))
-        a = tl.load(rows[:, None] + mirror(x, width, FAR)[None, :])
-        b = tl.load(rows[:, None] + mirror(x + 1, width, FAR)[None, :])
-        c = tl.load(rows[:, None] + mirror(x + 2, width, FAR)[None, :])
-        d = tl.load(rows[:, None] + mirror(x + 3, width, FAR)[None, :])
-    return a, b, c, d
+        found = ()
+        for k in tl.static_range(4):
+            x = 4 * (first + t + tl.arange(0, BLOCK)) + k
+            found += (tl.load(rows[:, None] + mirror(x, width, FAR)[None, :]),)
+    return found
 
 
 @triton.jit
@@ -46,24 +44,22 @@ def smoothed(
     BLOCK: tl.constexpr, FAR: tl.constexpr, ALIGNED: tl.constexpr,
 ):
     """The Gaussian along x of the pixels 4 first .. 4 (first + BLOCK) - 1: one tensor (ROWS, 4 BLOCK)."""
-    a = tl.zeros((ROWS, BLOCK), tl.float32)
-    b, c, d = a, a, a
+    zero = tl.zeros((ROWS, BLOCK), tl.float32)
+    sums = (zero, zero, zero, zero)
     RADIUS: tl.constexpr = RADII[SCALE]
     REACH: tl.constexpr = (RADIUS + 3) // 4
     for t in range(-REACH, REACH + 1):
-        p, q, r, s = group(rows, first, t, width, ROWS, BLOCK, FAR, ALIGNED)
-        w3 = tl.load(table + tl.abs(4 * t - 3))
-        w2 = tl.load(table + tl.abs(4 * t - 2))
-        w1 = tl.load(table + tl.abs(4 * t - 1))
-        v0 = tl.load(table + tl.abs(4 * t))
-        v1 = tl.load(table + tl.abs(4 * t + 1))
-        v2 = tl.load(table + tl.abs(4 * t + 2))
-        v3 = tl.load(table + tl.abs(4 * t + 3))
-        a = tl.fma(v3, s, tl.fma(v2, r, tl.fma(v1, q, tl.fma(v0, p, a))))
-        b = tl.fma(v2, s, tl.fma(v1, r, tl.fma(v0, q, tl.fma(w1, p, b))))
-        c = tl.fma(v1, s, tl.fma(v0, r, tl.fma(w1, q, tl.fma(w2, p, c))))
-        d = tl.fma(v0, s, tl.fma(w1, r, tl.fma(w2, q, tl.fma(w3, p, d))))
-    return tl.reshape(tl.join(tl.join(a, c), tl.join(b, d)), (ROWS, 4 * BLOCK))
+        pixels = group(rows, first, t, width, ROWS, BLOCK, FAR, ALIGNED)
+        weights, more = (), ()
+        for i in tl.static_range(7):
+            weights += (tl.load(table + tl.abs(4 * t + (i - 3))),)
+        for i in tl.static_range(4):
+            total = sums[i]
+            for k in tl.static_range(4):
+                total = tl.fma(weights[3 + k - i], pixels[k], total)
+            more += (total,)
+        sums = more
+    return together(sums, (ROWS, 4 * BLOCK))
 
 
 @triton.jit

@@ -26,75 +26,95 @@ from .rows import apart, together
 @triton.jit
 def row_pairs(row, right, left, last, BLOCK: tl.constexpr):
     """Sums and differences of the two pixels of every cell in one row of pixels: two tensors (4 BLOCK)."""
-    own = tl.load(row + right)
-    c1, c2, c3, c4 = apart(own, BLOCK)
+    c1, c2, c3, c4 = apart(tl.load(row + right), (BLOCK, 2, 2))
     c1 = tl.where(last, c4, c1)  # the cell behind the last pixel sees that pixel twice
-    own = together(c1, c2, c3, c4, BLOCK)
-    before = together(tl.load(row + left), c1, c2, c3, BLOCK)
+    own = together((c1, c2, c3, c4), (4 * BLOCK,))
+    before = together((tl.load(row + left), c1, c2, c3), (4 * BLOCK,))
     return before + own, own - before
 
 
 @triton.jit
-def added(
-    j11, j12, j22, e11, e12, e22, detail, s, d, s_, d_, z, g, z_, g_, outer, inner, Y, Z, kappa,
-    COUPLING: tl.constexpr, ADJOINT: tl.constexpr,
-):
-    """J and E plus the share of one member in one row of cells; (s, d) from its fields, (z, g) from its adjoints.
-
-    The isotropic trace is kept in j11 and e11 alone.
-    """
-    P = d + d_
-    Q = s_ - s
-    R = d_ - d
-    if COUPLING == 1:
-        j11 += inner * (P * P + Y * (Q * Q) + (kappa * (1.0 + Y)) * (R * R))
-    else:
-        rr = kappa * (R * R)
-        j11 += inner * (P * P + rr)
-        j22 += inner * (Y * (Q * Q + rr))
-    if COUPLING >= 2:
-        j12 += inner * (Z * (P * Q))
-    if ADJOINT:
-        p = g + g_
-        q = z_ - z
-        r = g_ - g
-        if COUPLING == 1:
-            e11 += outer * (P * p + Y * (Q * q) + (kappa * (1.0 + Y)) * (R * r))
-        else:
-            rr = kappa * (R * r)
-            e11 += outer * (P * p + rr)
-            e22 += outer * (Y * (Q * q + rr))
-        if COUPLING >= 2:
-            e12 += outer * (0.5 * Z * (P * q + Q * p))
-            detail += outer * (Z * rr)
-    return j11, j12, j22, e11, e12, e22, detail
+def three_rows(field, right, left, last, BLOCK: tl.constexpr):
+    """The pairs of three rows of pixels."""
+    found = ()
+    for k in tl.static_range(3):
+        found += (row_pairs(field, right[k], left[k], last, BLOCK),)
+    return found
 
 
 @triton.jit
-def finished(
-    cells, plane, j11, j12, j22, e11, e12, e22, detail, i2, gamma, floor, stored,
-    KIND: tl.constexpr, COUPLING: tl.constexpr, ADJOINT: tl.constexpr,
+def details(row, below):
+    """P, Q and R of the cells between two rows of pairs; see `rows`."""
+    return row[1] + below[1], below[0] - row[0], below[1] - row[1]
+
+
+@triton.jit
+def product(P, Q, R, p, q, r, Y, kappa, COUPLING: tl.constexpr):
+    """The entries 11 and 22 of the product of the details of two fields, or its trace and nothing if isotropic."""
+    if COUPLING == 1:
+        return P * p + Y * (Q * q) + (kappa * (1.0 + Y)) * (R * r), tl.zeros_like(P)
+    else:
+        rr = kappa * (R * r)
+        return P * p + rr, Y * (Q * q + rr)
+
+
+@triton.jit
+def added(
+    J, E, detail, row, below, row_, below_, outer, inner, Y, Z, kappa, COUPLING: tl.constexpr, ADJOINT: tl.constexpr,
 ):
-    """Stores D, and J-bar behind it in the adjoint pass, in one row of cells."""
-    a, b, c = tensor(j11, j12, j22, i2, floor, KIND, COUPLING)
-    PARTS: tl.constexpr = 3 if COUPLING >= 2 else (2 if COUPLING == 0 else 1)
+    """J and E plus the share of one member in one row of cells, between rows of its fields and of its adjoints.
+
+    The isotropic trace is kept in the first entries alone.
+    """
+    P, Q, R = details(row, below)
+    j11, j12, j22 = J
+    a, c = product(P, Q, R, P, Q, R, Y, kappa, COUPLING)
+    j11 += inner * a
+    if COUPLING != 1:
+        j22 += inner * c
+    if COUPLING >= 2:
+        j12 += inner * (Z * (P * Q))
+    if ADJOINT:
+        p, q, r = details(row_, below_)
+        e11, e12, e22 = E
+        a, c = product(P, Q, R, p, q, r, Y, kappa, COUPLING)
+        e11 += outer * a
+        if COUPLING != 1:
+            e22 += outer * c
+        if COUPLING >= 2:
+            e12 += outer * (0.5 * Z * (P * q + Q * p))
+            detail += outer * (Z * (kappa * (R * r)))
+        E = (e11, e12, e22)
+    return (j11, j12, j22), E, detail
+
+
+@triton.jit
+def store(cells, plane, a, b, c, stored, COUPLING: tl.constexpr):
+    """The entries of a tensor that the law has."""
     tl.store(cells, a, mask=stored)
     if COUPLING == 0:
         tl.store(cells + plane, c, mask=stored)
     elif COUPLING >= 2:
         tl.store(cells + plane, b, mask=stored)
         tl.store(cells + 2 * plane, c, mask=stored)
+
+
+@triton.jit
+def finished(
+    cells, plane, J, E, detail, i2, gamma, floor, stored,
+    KIND: tl.constexpr, COUPLING: tl.constexpr, ADJOINT: tl.constexpr,
+):
+    """Stores D, and J-bar behind it in the adjoint pass, in one row of cells."""
+    j11, j12, j22 = J
+    a, b, c = tensor(j11, j12, j22, i2, floor, KIND, COUPLING)
+    PARTS: tl.constexpr = 3 if COUPLING >= 2 else (2 if COUPLING == 0 else 1)
+    store(cells, plane, a, b, c, stored, COUPLING)
     if ADJOINT:
         # The detail's share -2 gamma |b| of the energy has the derivative -2 gamma sgn(b) by b.
+        e11, e12, e22 = E
         sign = tl.where(b > 0.0, 1.0, tl.where(b < 0.0, -1.0, 0.0))
         t11, t12, t22 = tensor_adjoint(j11, j12, j22, e11, e12 - gamma * sign * detail, e22, i2, KIND, COUPLING)
-        cells += PARTS * plane
-        tl.store(cells, t11, mask=stored)
-        if COUPLING == 0:
-            tl.store(cells + plane, t22, mask=stored)
-        elif COUPLING >= 2:
-            tl.store(cells + plane, t12, mask=stored)
-            tl.store(cells + 2 * plane, t22, mask=stored)
+        store(cells + PARTS * plane, plane, t11, t12, t22, stored, COUPLING)
 
 
 @triton.jit
@@ -123,16 +143,13 @@ def couple_kernel(
         last = k_ < 0
     left = tl.minimum(tl.maximum(k_ - 1, 0), width - 1)
     bottom = height - 1
-    right0 = tl.minimum(tl.maximum(i - 1, 0), bottom) * width + right
-    right1 = tl.minimum(i, bottom) * width + right
-    right2 = tl.minimum(i + 1, bottom) * width + right
-    left0 = tl.minimum(tl.maximum(i_ - 1, 0), bottom) * width + left
-    left1 = tl.minimum(i_, bottom) * width + left
-    left2 = tl.minimum(i_ + 1, bottom) * width + left
-    if ALIGNED:
-        right0 = tl.max_contiguous(tl.multiple_of(right0, 4), 4)
-        right1 = tl.max_contiguous(tl.multiple_of(right1, 4), 4)
-        right2 = tl.max_contiguous(tl.multiple_of(right2, 4), 4)
+    rights, lefts = (), ()
+    for row in tl.static_range(3):
+        own = tl.minimum(tl.maximum(i + (row - 1), 0), bottom) * width + right
+        if ALIGNED:
+            own = tl.max_contiguous(tl.multiple_of(own, 4), 4)
+        rights += (own,)
+        lefts += (tl.minimum(tl.maximum(i_ + (row - 1), 0), bottom) * width + left,)
     image = tl.program_id(1).to(tl.int64)
     fields += image * (CHANNELS * height * width)
     adjoints += image * (CHANNELS * height * width)
@@ -141,33 +158,25 @@ def couple_kernel(
         Y = 1.0
         Z = 1.0
     zero = tl.zeros((4 * BLOCK,), tl.float32)
-    u11, u12, u22, v11, v12, v22, v = zero, zero, zero, zero, zero, zero, zero
-    w11, w12, w22, x11, x12, x22, x = zero, zero, zero, zero, zero, zero, zero
+    none = (zero, zero, zero)
+    J, E, detail = none, none, zero  # of the upper row of cells, and of the lower one:
+    J_, E_, detail_ = none, none, zero
     for scale in tl.range(0, SCALES, loop_unroll_factor=UNROLL):
         outer = tl.load(coefficients + 2 + scale)
         inner = tl.load(coefficients + 2 + SCALES + scale)
         for channel in range(CHANNELS):
-            field = fields + channel * (height * width)
-            s0, d0 = row_pairs(field, right0, left0, last, BLOCK)
-            s1, d1 = row_pairs(field, right1, left1, last, BLOCK)
-            s2, d2 = row_pairs(field, right2, left2, last, BLOCK)
-            z0, g0, z1, g1, z2, g2 = s0, d0, s1, d1, s2, d2
+            x = three_rows(fields + channel * (height * width), rights, lefts, last, BLOCK)
+            y = x
             if ADJOINT:
-                field = adjoints + channel * (height * width)
-                z0, g0 = row_pairs(field, right0, left0, last, BLOCK)
-                z1, g1 = row_pairs(field, right1, left1, last, BLOCK)
-                z2, g2 = row_pairs(field, right2, left2, last, BLOCK)
-            u11, u12, u22, v11, v12, v22, v = added(
-                u11, u12, u22, v11, v12, v22, v, s0, d0, s1, d1, z0, g0, z1, g1, outer, inner, Y, Z, kappa,
-                COUPLING, ADJOINT,
+                y = three_rows(adjoints + channel * (height * width), rights, lefts, last, BLOCK)
+            J, E, detail = added(
+                J, E, detail, x[0], x[1], y[0], y[1], outer, inner, Y, Z, kappa, COUPLING, ADJOINT
             )
-            w11, w12, w22, x11, x12, x22, x = added(
-                w11, w12, w22, x11, x12, x22, x, s1, d1, s2, d2, z1, g1, z2, g2, outer, inner, Y, Z, kappa,
-                COUPLING, ADJOINT,
+            J_, E_, detail_ = added(
+                J_, E_, detail_, x[1], x[2], y[1], y[2], outer, inner, Y, Z, kappa, COUPLING, ADJOINT
             )
         fields += scale_stride
         adjoints += scale_stride
     cells += image * ((height + 1) * pitch) + i * pitch + k
-    finished(cells, plane, u11, u12, u22, v11, v12, v22, v, i2, gamma, floor, i <= height, KIND, COUPLING, ADJOINT)
-    cells += pitch
-    finished(cells, plane, w11, w12, w22, x11, x12, x22, x, i2, gamma, floor, i < height, KIND, COUPLING, ADJOINT)
+    finished(cells, plane, J, E, detail, i2, gamma, floor, i <= height, KIND, COUPLING, ADJOINT)
+    finished(cells + pitch, plane, J_, E_, detail_, i2, gamma, floor, i < height, KIND, COUPLING, ADJOINT)

@@ -11,7 +11,7 @@ from whorl.steps import Form
 
 from .across import along_x_kernel
 from .coupling import couple_kernel
-from .divergence import divergence_adjoint_kernel, divergence_kernel
+from .divergence import divergence_kernel
 from .smoothing import along_y_kernel, gather_kernel
 from .step import step_kernel
 from .structure import along_kernel, law_kernel
@@ -103,13 +103,13 @@ class Launches:
             self._fused(u, out, coefficients)
         elif self.flat:
             cells = self.tensor(u, coefficients) if cells is None else cells
-            self._divergence(u, cells, out, coefficients, 0, step=True)
+            self._divergence(u, u, cells, out, coefficients, 0, step=True)
         else:
             a, b = self._room(self.scales * self.field)
             self._smooth(u, self.form.flux.taps, self.planes, a, b)
             if cells is None:
                 cells = self._couple(b, b, coefficients, self.field, adjoint=False)
-            self._divergence(b, cells, a, coefficients, self.field, step=False)
+            self._divergence(b, b, cells, a, coefficients, self.field, step=False)
             self._along_x(a, b, self.form.flux.taps, self.field, self.planes)
             self._gather(b, a, u, out, coefficients, self.field, weighted=True)
 
@@ -118,13 +118,13 @@ class Launches:
         sums = torch.empty(2, self.scales, self.programs, dtype=torch.float32, device=self.device)
         if self.flat:
             cells = self._couple(u, v, coefficients, 0, adjoint=True)
-            self._divergence_adjoint(u, v, cells, out, sums, coefficients, 0, step=True)
+            self._divergence(u, v, cells, out, coefficients, 0, step=True, sums=sums)
             return sums.sum(-1, dtype=torch.float64)
         pair, field = torch.stack([u, v]), self.field
         a, b = self._room(2 * self.scales * field)
         self._smooth(pair, self.form.flux.taps, 2 * self.planes, a, b)
         cells = self._couple(b, b[field:], coefficients, 2 * field, adjoint=True)
-        self._divergence_adjoint(b, b[field:], cells, a, sums, coefficients, 2 * field, step=False)
+        self._divergence(b, b[field:], cells, a, coefficients, 2 * field, step=False, sums=sums)
         self._along_x(a, b, self.form.flux.taps, 2 * field, self.planes)
         self._gather(b, a, v, out, coefficients, 2 * field, weighted=False)
         return sums.sum(-1, dtype=torch.float64)
@@ -232,24 +232,16 @@ class Launches:
         return cells
 
     def _divergence(
-        self, fields: Tensor, cells: Tensor, out: Tensor, coefficients: Tensor, stride: int, *, step: bool
-    ) -> None:
-        grid, cut = self._strips(self.tiling.strips)
-        divergence_kernel[grid](
-            fields, cells, out, coefficients, self.height, self.width, self.pitch, self.plane, stride,
-            self.Y, self.Z, self.kappa, self.form.gamma, SCALES=self.scales, CHANNELS=self.channels,
-            COUPLING=self.law, SQUARE=self.square, STEP=step, **cut,
-        )  # fmt: skip
-
-    def _divergence_adjoint(
-        self, fields: Tensor, adjoints: Tensor, cells: Tensor, out: Tensor, sums: Tensor, coefficients: Tensor,
-        stride: int, *, step: bool,
+        self, fields: Tensor, moved: Tensor, cells: Tensor, out: Tensor, coefficients: Tensor, stride: int, *,
+        step: bool, sums: Tensor | None = None,
     ) -> None:  # fmt: skip
-        grid, cut = self._strips(self.tiling.strips_adjoint)
-        divergence_adjoint_kernel[grid](
-            fields, adjoints, cells, out, sums, coefficients, self.height, self.width, self.pitch, self.plane, stride,
-            self.Y, self.Z, self.kappa, self.form.gamma, SCALES=self.scales, CHANNELS=self.channels,
-            COUPLING=self.law, SQUARE=self.square, STEP=step, **cut,
+        """With ``sums`` the adjoint pass, where ``moved`` are adjoints; without, they are the fields."""
+        adjoint = sums is not None
+        grid, cut = self._strips(self.tiling.strips_adjoint if adjoint else self.tiling.strips)
+        divergence_kernel[grid](
+            fields, moved, cells, out, sums if adjoint else out, coefficients, self.height, self.width, self.pitch,
+            self.plane, stride, self.Y, self.Z, self.kappa, self.form.gamma, SCALES=self.scales,
+            CHANNELS=self.channels, COUPLING=self.law, SQUARE=self.square, STEP=step, ADJOINT=adjoint, **cut,
         )  # fmt: skip
 
     def _strips(self, tiling: tuple[int, int, int]) -> tuple[tuple[int, int, int], dict[str, int | bool]]:

@@ -19,56 +19,51 @@ import triton.language as tl
 
 
 @triton.jit
-def apart(block, BLOCK: tl.constexpr):
-    """Columns 4j, 4j+1, 4j+2, 4j+3 of a row of 4 BLOCK values."""
-    even, odd = tl.split(tl.reshape(block, (BLOCK, 2, 2)))
+def apart(block, SHAPE: tl.constexpr):
+    """Columns 4j, 4j+1, 4j+2, 4j+3 of rows of pixels; SHAPE is that of the groups of four, which ends in 2, 2."""
+    even, odd = tl.split(tl.reshape(block, SHAPE))
     c1, c3 = tl.split(even)
     c2, c4 = tl.split(odd)
     return c1, c2, c3, c4
 
 
 @triton.jit
-def together(c1, c2, c3, c4, BLOCK: tl.constexpr):
-    """The inverse of `apart`."""
-    return tl.reshape(tl.join(tl.join(c1, c3), tl.join(c2, c4)), (4 * BLOCK,))
+def together(c, SHAPE: tl.constexpr):
+    """The inverse of `apart`; SHAPE is that of the rows."""
+    return tl.reshape(tl.join(tl.join(c[0], c[2]), tl.join(c[1], c[3])), SHAPE)
 
 
 @triton.jit
-def columns(row, first, width, BLOCK: tl.constexpr, ALIGNED: tl.constexpr):
-    """Pixels 4j-1 .. 4j+4 of the row at pointer `row`, mirrored at both ends; j = first + 0 .. BLOCK-1."""
-    j = first + tl.arange(0, BLOCK)
-    x = 4 * first + tl.arange(0, 4 * BLOCK)
-    inside = 4 * j < width
-    # ALIGNED, the width is a multiple of 4: a thread's own columns all exist or all do not.
-    own = tl.load(row + x, mask=x < width, other=0.0) if ALIGNED else tl.load(row + tl.minimum(x, width - 1))
-    c1, c2, c3, c4 = apart(own, BLOCK)
-    c0 = tl.load(row + tl.maximum(4 * j - 1, 0), mask=inside, other=0.0)
-    c5 = tl.load(row + tl.minimum(4 * j + 4, width - 1), mask=inside, other=0.0)
-    return c0, c1, c2, c3, c4, c5
+def plus(x, y):
+    """The sums of four columns and four others."""
+    return x[0] + y[0], x[1] + y[1], x[2] + y[2], x[3] + y[3]
 
 
 @triton.jit
-def pairs(c0, c1, c2, c3, c4, c5):
-    """Sums and differences of neighbouring columns: s0 .. s4, d0 .. d4."""
-    return c0 + c1, c1 + c2, c2 + c3, c3 + c4, c4 + c5, c1 - c0, c2 - c1, c3 - c2, c4 - c3, c5 - c4
+def times(factor, x):
+    """A multiple of four columns."""
+    return factor * x[0], factor * x[1], factor * x[2], factor * x[3]
 
 
 @triton.jit
-def structure(s, d, s_, d_, Y, Z, kappa):
-    """Entries of J in a cell from its upper row (s, d) and lower row (s_, d_)."""
-    P = d + d_
-    Q = s_ - s
-    R = d_ - d
-    r2 = kappa * R * R
-    return P * P + r2, Z * (P * Q), Y * (Q * Q + r2)
+def pairs(c):
+    """Sums and differences of neighbouring columns 4j-1 .. 4j+4: five of each, one for each cell."""
+    s, d = (), ()
+    for i in tl.static_range(5):
+        s += (c[i] + c[i + 1],)
+        d += (c[i + 1] - c[i],)
+    return s, d
 
 
 @triton.jit
-def flux(s, d, s_, d_, a, b, c, Y, Z, kappa, gamma, COUPLING: tl.constexpr):
+def details(row, below, i: tl.constexpr):
+    """P, Q and R of cell i between two rows of pairs."""
+    return row[1][i] + below[1][i], below[0][i] - row[0][i], below[1][i] - row[1][i]
+
+
+@triton.jit
+def flux(P, Q, R, a, b, c, Y, Z, kappa, gamma, COUPLING: tl.constexpr):
     """D K u in a cell; the Haar detail has the weight mu = (1 - 2 alpha)(a + (hx/hy)^2 c - 2 gamma (hx/hy) |b|)."""
-    P = d + d_
-    Q = s_ - s
-    R = d_ - d
     if COUPLING >= 2:
         zb = Z * b
         p = a * P + zb * Q
@@ -86,14 +81,10 @@ def flux(s, d, s_, d_, a, b, c, Y, Z, kappa, gamma, COUPLING: tl.constexpr):
 
 
 @triton.jit
-def spread(p0, q0, r0, p1, q1, r1, p2, q2, r2, p3, q3, r3, p4, q4, r4):
-    """K^T on one row of cells: what the four own pixels above (t) and below (b) receive."""
-    t1 = (p0 - r0 - q0) - (p1 - r1 + q1)
-    t2 = (p1 - r1 - q1) - (p2 - r2 + q2)
-    t3 = (p2 - r2 - q2) - (p3 - r3 + q3)
-    t4 = (p3 - r3 - q3) - (p4 - r4 + q4)
-    b1 = (p0 + r0 + q0) - (p1 + r1 - q1)
-    b2 = (p1 + r1 + q1) - (p2 + r2 - q2)
-    b3 = (p2 + r2 + q2) - (p3 + r3 - q3)
-    b4 = (p3 + r3 + q3) - (p4 + r4 - q4)
-    return t1, t2, t3, t4, b1, b2, b3, b4
+def spread(p, q, r):
+    """K^T on the fluxes of five cells in a row: what the four own pixels above and below receive."""
+    above, below = (), ()
+    for i in tl.static_range(4):
+        above += ((p[i] - r[i] - q[i]) - (p[i + 1] - r[i + 1] + q[i + 1]),)
+        below += ((p[i] + r[i] + q[i]) - (p[i + 1] + r[i + 1] - q[i + 1]),)
+    return above, below

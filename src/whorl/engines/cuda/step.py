@@ -12,15 +12,36 @@ import triton
 import triton.language as tl
 
 from .diffusivity import tensor
-from .rows import columns, flux, pairs, spread, structure, together
+from .rows import apart, details, flux, pairs, plus, spread, times, together
 
 
 @triton.jit
-def cell(s, d, s_, d_, i2, Y, Z, kappa, gamma, KIND: tl.constexpr, COUPLING: tl.constexpr):
-    """Flux of one cell whose tensor depends on this cell of this image alone."""
-    j11, j12, j22 = structure(s, d, s_, d_, Y, Z, kappa)
-    a, b, c = tensor(j11, j12, j22, i2, 0.0, KIND, COUPLING)
-    return flux(s, d, s_, d_, a, b, c, Y, Z, kappa, gamma, COUPLING)
+def columns(row, first, width, BLOCK: tl.constexpr, ALIGNED: tl.constexpr):
+    """Pixels 4j-1 .. 4j+4 of the row at pointer `row`, mirrored at both ends; j = first + 0 .. BLOCK-1."""
+    j = first + tl.arange(0, BLOCK)
+    x = 4 * first + tl.arange(0, 4 * BLOCK)
+    inside = 4 * j < width
+    # ALIGNED, the width is a multiple of 4: a thread's own columns all exist or all do not.
+    own = tl.load(row + x, mask=x < width, other=0.0) if ALIGNED else tl.load(row + tl.minimum(x, width - 1))
+    c1, c2, c3, c4 = apart(own, (BLOCK, 2, 2))
+    c0 = tl.load(row + tl.maximum(4 * j - 1, 0), mask=inside, other=0.0)
+    c5 = tl.load(row + tl.minimum(4 * j + 4, width - 1), mask=inside, other=0.0)
+    return c0, c1, c2, c3, c4, c5
+
+
+@triton.jit
+def row_of_cells(row, below, i2, Y, Z, kappa, gamma, KIND: tl.constexpr, COUPLING: tl.constexpr):
+    """K^T Phi(K u) on one row of cells, each with the tensor of itself alone: shares of the pixels above and below."""
+    p, q, r = (), (), ()
+    for i in tl.static_range(5):
+        P, Q, R = details(row, below, i)
+        r2 = kappa * R * R
+        a, b, c = tensor(P * P + r2, Z * (P * Q), Y * (Q * Q + r2), i2, 0.0, KIND, COUPLING)
+        p_i, q_i, r_i = flux(P, Q, R, a, b, c, Y, Z, kappa, gamma, COUPLING)
+        p += (p_i,)
+        q += (q_i,)
+        r += (r_i,)
+    return spread(p, q, r)
 
 
 @triton.jit
@@ -43,31 +64,17 @@ def step_kernel(
         Z = 1.0
     x = 4 * first + tl.arange(0, 4 * BLOCK)
 
-    c0, c1, c2, c3, c4, c5 = columns(source + tl.maximum(top - 1, 0) * width, first, width, BLOCK, ALIGNED)
-    s0, s1, s2, s3, s4, d0, d1, d2, d3, d4 = pairs(c0, c1, c2, c3, c4, c5)
-    b1 = tl.zeros_like(c1)
-    b2 = b1
-    b3 = b1
-    b4 = b1
-    n0, n1, n2, n3, n4, n5 = columns(source + top * width, first, width, BLOCK, ALIGNED)
+    row = columns(source + tl.maximum(top - 1, 0) * width, first, width, BLOCK, ALIGNED)
+    here, row_pairs = row[1:5], pairs(row)
+    zero = tl.zeros_like(row[1])
+    carried = (zero, zero, zero, zero)
+    next_row = columns(source + top * width, first, width, BLOCK, ALIGNED)
     last = tl.minimum(top + ROWS, height)
     for y in range(top - 1, last):
         # The row after next is asked for before this one is worked on.
-        m0, m1, m2, m3, m4, m5 = columns(
-            source + tl.minimum(y + 2, height - 1) * width, first, width, BLOCK, ALIGNED
-        )
-        e0, e1, e2, e3, e4, f0, f1, f2, f3, f4 = pairs(n0, n1, n2, n3, n4, n5)
-        p0, q0, r0 = cell(s0, d0, e0, f0, i2, Y, Z, kappa, gamma, KIND, COUPLING)
-        p1, q1, r1 = cell(s1, d1, e1, f1, i2, Y, Z, kappa, gamma, KIND, COUPLING)
-        p2, q2, r2 = cell(s2, d2, e2, f2, i2, Y, Z, kappa, gamma, KIND, COUPLING)
-        p3, q3, r3 = cell(s3, d3, e3, f3, i2, Y, Z, kappa, gamma, KIND, COUPLING)
-        p4, q4, r4 = cell(s4, d4, e4, f4, i2, Y, Z, kappa, gamma, KIND, COUPLING)
-        t1, t2, t3, t4, a1, a2, a3, a4 = spread(p0, q0, r0, p1, q1, r1, p2, q2, r2, p3, q3, r3, p4, q4, r4)
-        result = together(
-            c1 - tau * (b1 + t1), c2 - tau * (b2 + t2), c3 - tau * (b3 + t3), c4 - tau * (b4 + t4), BLOCK
-        )
+        coming = columns(source + tl.minimum(y + 2, height - 1) * width, first, width, BLOCK, ALIGNED)
+        next_pairs = pairs(next_row)
+        above, below = row_of_cells(row_pairs, next_pairs, i2, Y, Z, kappa, gamma, KIND, COUPLING)
+        result = together(plus(here, times(-tau, plus(carried, above))), (4 * BLOCK,))
         tl.store(target + y * width + x, result, mask=x < tl.where(y >= top, width, 0))
-        c1, c2, c3, c4 = n1, n2, n3, n4
-        n0, n1, n2, n3, n4, n5 = m0, m1, m2, m3, m4, m5
-        s0, s1, s2, s3, s4, d0, d1, d2, d3, d4 = e0, e1, e2, e3, e4, f0, f1, f2, f3, f4
-        b1, b2, b3, b4 = a1, a2, a3, a4
+        here, carried, row_pairs, next_row = next_row[1:5], below, next_pairs, coming
