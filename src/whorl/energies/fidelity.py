@@ -73,15 +73,7 @@ class QuadraticFidelity(nn.Module):
 
 def _checked(weight: Tensor, data: Image) -> Tensor:
     """Weights that are finite, not negative, and broadcast to the data."""
-    try:
-        fits = torch.broadcast_shapes(weight.shape, data.shape) == data.shape
-    except RuntimeError:
-        fits = False
-    if not fits:
-        raise ShapeError(
-            f"QuadraticFidelity: weights of shape {tuple(weight.shape)} do not fit data of shape {tuple(data.shape)}. "
-            "Give one number per pixel, or a shape that broadcasts to it."
-        )
+    validation.broadcasting(weight, data, "weights", "QuadraticFidelity")
     validation.finite(weight.to(data.dtype), "QuadraticFidelity")
     if float(weight.min()) < 0:
         raise ValueError(f"QuadraticFidelity: weights must not be negative, got {float(weight.min()):g}.")

@@ -57,15 +57,7 @@ def _checked(known: Tensor, data: Image) -> Tensor:
     """The mask as bool, with as many axes as the data."""
     if known.dtype != torch.bool:
         raise ValueError(f"KnownPixels: the mask must be of type bool, got {known.dtype}. Compare with a threshold.")
-    try:
-        fits = torch.broadcast_shapes(known.shape, data.shape) == data.shape
-    except RuntimeError:
-        fits = False
-    if not fits:
-        raise ShapeError(
-            f"KnownPixels: a mask of shape {tuple(known.shape)} does not fit data of shape {tuple(data.shape)}. "
-            "Give one value per pixel, or a shape that broadcasts to it."
-        )
+    validation.broadcasting(known, data, "a mask", "KnownPixels")
     known = known.reshape((1,) * (data.dim() - known.dim()) + tuple(known.shape))
     known = known.expand(*known.shape[:2], *data.shape[2:])
     if not bool(known.flatten(2).any(2).all()):

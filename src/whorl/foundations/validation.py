@@ -58,6 +58,20 @@ def _addresses(u: Tensor) -> tuple[int, int]:
     return u.data_ptr(), u.data_ptr() + (reach + 1) * u.element_size()
 
 
+def broadcasting(part: Tensor, data: Tensor, what: str, caller: str) -> Tensor:
+    """The same tensor, if it broadcasts to the data."""
+    try:
+        fits = torch.broadcast_shapes(part.shape, data.shape) == data.shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            f"{caller}: {what} of shape {tuple(part.shape)} and data of shape {tuple(data.shape)} do not fit together. "
+            "Give one value per pixel, or a shape that broadcasts to it."
+        )
+    return part
+
+
 def finite(u: Tensor, caller: str) -> Tensor:
     """The same tensor, if it holds neither NaN nor infinity."""
     _largest(u, caller)
