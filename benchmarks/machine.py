@@ -31,8 +31,8 @@ _DISTRIBUTIONS = (
 )
 
 
-def describe() -> dict[str, Any]:
-    return {
+def describe(device: str = "cpu") -> dict[str, Any]:
+    found = {
         "processor": _processor(),
         "cores": cores(),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
@@ -40,6 +40,11 @@ def describe() -> dict[str, Any]:
         "system": platform.system(),
         "architecture": platform.machine(),
     }
+    if device == "cuda":
+        gpu = _gpu()
+        found |= {"gpu": gpu.name, "multiprocessors": gpu.multi_processor_count}
+        found["gpu_memory_gib"] = round(gpu.total_memory / 2**30, 1)
+    return found
 
 
 def versions() -> dict[str, str]:
@@ -56,9 +61,10 @@ def versions() -> dict[str, str]:
     return found
 
 
-def slug() -> str:
-    """Name of the machine in file names: ``amd-epyc-2core``."""
-    return re.sub(r"[^a-z0-9]+", "-", f"{_processor()} {cores()}core".lower()).strip("-")
+def slug(device: str = "cpu") -> str:
+    """Name of the machine, or of its GPU, in file names: ``amd-epyc-2core``."""
+    name = _gpu().name if device == "cuda" else f"{_processor()} {cores()}core"
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def cores() -> int:
@@ -79,6 +85,12 @@ def copy_bandwidth(size: int, threads: int, repeats: int = 15) -> dict[str, floa
     finally:
         torch.set_num_threads(before)
     return {"seconds": seconds, "gb_per_s": 2 * source.nbytes / seconds / 1e9}
+
+
+def _gpu() -> Any:
+    import torch
+
+    return torch.cuda.get_device_properties(0)
 
 
 def _processor() -> str:

@@ -7,6 +7,7 @@ was. Files are written beside and renamed: never half a document.
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,15 @@ class Document:
     def __init__(self, suite: str, command: str, device: str = "cpu", folder: Path = FOLDER) -> None:
         import whorl
 
-        self.path = path_of(suite, whorl.__version__, machine.slug(), device, folder)
+        self.path = path_of(suite, whorl.__version__, machine.slug(device), device, folder)
         self.content: dict[str, Any] = {
             "schema": SCHEMA,
             "suite": suite,
             "version": whorl.__version__,
             "device": device,
             "command": command,
-            "machine": machine.describe(),
+            "date": time.strftime("%Y-%m-%d"),
+            "machine": machine.describe(device),
             "versions": machine.versions(),
             "cases": {},
         }

@@ -3,25 +3,15 @@
 Parts: first epoch, agreement, copy, one step, epoch. A part survives the failure of another.
 """
 
-import argparse
-import json
-import re
-import time
-import traceback
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import torch
 
-import whorl
-from benchmarks import machine
 from benchmarks.gpu import training
 from benchmarks.gpu.clock import DEVICE, timed
-from benchmarks.results import FOLDER, SCHEMA, path_of, validate
+from benchmarks.gpu.report import Rows, measured
 from whorl.models import build
 
-Rows = list[dict[str, Any]]
 MEGAPIXELS = 64
 
 
@@ -51,22 +41,6 @@ def one_step() -> Rows:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
-    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the result file")
-    parser.add_argument("--only", nargs="*", default=[], help="parts to run")
-    given = parser.parse_args()
-    gpu = torch.cuda.get_device_properties(0)
-    content: dict[str, Any] = {
-        "schema": SCHEMA, "suite": "gpu", "version": whorl.__version__, "device": "cuda",
-        "command": "python -m benchmarks.gpu",
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": {
-            **machine.describe(), "gpu": gpu.name, "multiprocessors": gpu.multi_processor_count,
-            "gpu_memory_gib": round(gpu.total_memory / 2**30, 1),
-        },
-        "versions": machine.versions(), "cases": {},
-    }  # fmt: skip
-    path = path_of("gpu", whorl.__version__, re.sub(r"[^a-z0-9]+", "-", gpu.name.lower()), "cuda", given.out)
     parts: dict[str, Callable[[], Rows]] = {
         "first epoch": training.first_epoch,
         "agreement": training.agreement,
@@ -74,23 +48,8 @@ def main() -> None:
         "one step": one_step,
         "epoch": training.epochs,
     }
-    for name, part in parts.items():
-        if given.only and name not in given.only:
-            continue
-        begin = time.perf_counter()
-        print(f"\n== {name}", flush=True)
-        try:
-            rows = part()
-            torch.cuda.synchronize()
-            validate({**content, "cases": {name: rows}})
-            content["cases"][name] = rows
-        except Exception:
-            traceback.print_exc(limit=6)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
-        print(f"   ({time.perf_counter() - begin:.1f} s)", flush=True)
-    bad = [row["method"] for row in content["cases"].get("agreement", []) if not row["ok"]]
-    print(f"\n{path}: {sorted(set(parts) - set(content['cases']))} not measured; beyond their limits: {bad}")
+    cases = measured("gpu", "python -m benchmarks.gpu", __doc__, parts)
+    print("beyond their limits:", [row["method"] for row in cases.get("agreement", []) if not row["ok"]])
 
 
 if __name__ == "__main__":

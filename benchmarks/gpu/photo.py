@@ -3,23 +3,13 @@
 A grey picture of 1024 x 1024, in float32 and with responses in bfloat16, each network as torch compiles it.
 """
 
-import argparse
-import json
-import re
-import time
-from pathlib import Path
-from typing import Any
-
 import torch
 from torch import nn
 
-import whorl
-from benchmarks import machine
 from benchmarks.gpu.clock import DEVICE, timed
-from benchmarks.results import FOLDER, SCHEMA, path_of, validate
+from benchmarks.gpu.report import Rows, measured
 from whorl.networks.photo_cards import load_photo_card
 
-Rows = list[dict[str, Any]]
 SIZE = 1024
 NETWORKS = ("photo-8k", "photo-27k", "photo-66k")
 
@@ -57,20 +47,7 @@ def rows() -> Rows:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu.photo", description=__doc__)
-    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the result file")
-    given = parser.parse_args()
-    gpu = torch.cuda.get_device_properties(0)
-    content: dict[str, Any] = {
-        "schema": SCHEMA, "suite": "gpu_photo", "version": whorl.__version__, "device": "cuda",
-        "command": "python -m benchmarks.gpu.photo", "date": time.strftime("%Y-%m-%d"),
-        "machine": {**machine.describe(), "gpu": gpu.name, "gpu_memory_gib": round(gpu.total_memory / 2**30, 1)},
-        "versions": machine.versions(), "cases": {"one picture": rows()},
-    }  # fmt: skip
-    validate(content)
-    path = path_of("gpu_photo", whorl.__version__, re.sub(r"[^a-z0-9]+", "-", gpu.name.lower()), "cuda", given.out)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+    measured("gpu_photo", "python -m benchmarks.gpu.photo", __doc__, {"one picture": rows})
 
 
 if __name__ == "__main__":

@@ -6,11 +6,11 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
-from typing import Any
 
 import torch
 
 from benchmarks.gpu.clock import DEVICE, distance
+from benchmarks.gpu.report import Rows
 from whorl.data import RectangleSet
 from whorl.networks import NAMED, build_network
 from whorl.networks.recipe import Recipe
@@ -18,7 +18,6 @@ from whorl.training import PROTOCOLS
 
 __all__ = ["agreement", "epochs", "first_epoch"]
 
-Rows = list[dict[str, Any]]
 EPOCHS = 20
 NETWORK = "anisotropic-0.41"
 

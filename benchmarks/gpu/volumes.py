@@ -3,24 +3,16 @@
 Agreement with the reference in float64 on small volumes first; then one step of 512³ under several tilings.
 """
 
-import argparse
-import json
-import re
 import time
-import traceback
-from pathlib import Path
 from typing import Any
 
 import torch
 
-import whorl
-from benchmarks import machine
-from benchmarks.results import FOLDER, SCHEMA, path_of, validate
+from benchmarks.gpu.report import Rows, measured
 from whorl.engines.cuda.volumes import VolumeLaunches
 from whorl.models import build
 from whorl.steps import SpaceForm
 
-Rows = list[dict[str, Any]]
 DEVICE = torch.device("cuda")
 SIZE = 512
 LIMIT = 2e-6
@@ -104,29 +96,9 @@ def clocked(call: Any, repeats: int = 7) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu.volumes", description=__doc__)
-    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the result file")
-    given = parser.parse_args()
     torch.manual_seed(20220131)
-    gpu = torch.cuda.get_device_properties(0)
-    content: dict[str, Any] = {
-        "schema": SCHEMA, "suite": "gpu_volume", "version": whorl.__version__, "device": "cuda",
-        "command": "python -m benchmarks.gpu.volumes", "date": time.strftime("%Y-%m-%d"),
-        "machine": {**machine.describe(), "gpu": gpu.name, "multiprocessors": gpu.multi_processor_count,
-                    "gpu_memory_gib": round(gpu.total_memory / 2**30, 1)},
-        "versions": machine.versions(), "cases": {},
-    }  # fmt: skip
-    path = path_of("gpu_volume", whorl.__version__, re.sub(r"[^a-z0-9]+", "-", gpu.name.lower()), "cuda", given.out)
-    for name, part in {"one step in space": steps, "agreement in space": agreement}.items():
-        print(f"\n== {name}", flush=True)
-        try:
-            rows = part()
-            validate({**content, "cases": {name: rows}})
-            content["cases"][name] = rows
-        except Exception:
-            traceback.print_exc(limit=8)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+    parts = {"one step in space": steps, "agreement in space": agreement}
+    measured("gpu_volume", "python -m benchmarks.gpu.volumes", __doc__, parts)
 
 
 if __name__ == "__main__":
