@@ -63,3 +63,9 @@ def test_a_processor_is_refused() -> None:
     model = build("perona-malik", contrast=9.0)
     with pytest.raises(ValueError, match="works on CUDA devices, the image is on cpu"):
         model(torch.rand(1, 1, 8, 8), 1.0, engine="triton")
+
+
+def test_the_kernels_of_a_step_and_its_derivative_are_compiled_together() -> None:
+    found = errors_of("triton_compiling.py", 300)
+    assert sorted(found["together"]) == ["couple_kernel", "divergence_kernel", "step_kernel"]
+    assert found["later"] == []

@@ -1,6 +1,6 @@
 """Sampled Gaussians along rows; see `smoothing` for the layout and the tables."""
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
 
 import triton

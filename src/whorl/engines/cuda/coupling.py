@@ -13,7 +13,7 @@ a, b and c (anisotropic); the adjoint pass appends as many for J-bar.
 A thread owns four neighbouring cells in two rows: three rows of pixels, read 16 bytes at a time, serve eight cells.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
 
 import triton
@@ -59,33 +59,31 @@ def product(P, Q, R, p, q, r, Y, kappa, COUPLING: tl.constexpr):
 
 
 @triton.jit
+def collected(J, weight, a, b, c, COUPLING: tl.constexpr):
+    """J plus a weight times the entries that the law has; the isotropic trace is kept in the first entry alone."""
+    if COUPLING == 1:
+        return J[0] + weight * a, J[1], J[2]
+    elif COUPLING == 0:
+        return J[0] + weight * a, J[1], J[2] + weight * c
+    else:
+        return J[0] + weight * a, J[1] + weight * b, J[2] + weight * c
+
+
+@triton.jit
 def added(
     J, E, detail, row, below, row_, below_, outer, inner, Y, Z, kappa, COUPLING: tl.constexpr, ADJOINT: tl.constexpr,
 ):
-    """J and E plus the share of one member in one row of cells, between rows of its fields and of its adjoints.
-
-    The isotropic trace is kept in the first entries alone.
-    """
+    """J and E plus the share of one member in one row of cells, between rows of its fields and of its adjoints."""
     P, Q, R = details(row, below)
-    j11, j12, j22 = J
     a, c = product(P, Q, R, P, Q, R, Y, kappa, COUPLING)
-    j11 += inner * a
-    if COUPLING != 1:
-        j22 += inner * c
-    if COUPLING >= 2:
-        j12 += inner * (Z * (P * Q))
+    J = collected(J, inner, a, Z * (P * Q), c, COUPLING)
     if ADJOINT:
         p, q, r = details(row_, below_)
-        e11, e12, e22 = E
         a, c = product(P, Q, R, p, q, r, Y, kappa, COUPLING)
-        e11 += outer * a
-        if COUPLING != 1:
-            e22 += outer * c
+        E = collected(E, outer, a, 0.5 * Z * (P * q + Q * p), c, COUPLING)
         if COUPLING >= 2:
-            e12 += outer * (0.5 * Z * (P * q + Q * p))
             detail += outer * (Z * (kappa * (R * r)))
-        E = (e11, e12, e22)
-    return (j11, j12, j22), E, detail
+    return J, E, detail
 
 
 @triton.jit

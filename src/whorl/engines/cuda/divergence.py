@@ -11,7 +11,7 @@ for the outer weights c and the inner weights w of the members, and the sums ove
 :math:`s_m K^\top D K \bar s_m` and :math:`s_m K^\top \bar J K s_m`, from which all parameter derivatives follow.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
 
 import triton

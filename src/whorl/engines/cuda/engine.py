@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import torch
 from torch import Tensor
@@ -20,7 +20,7 @@ from .volumes import VolumeLaunches, lacks
 __all__ = ["TritonEngine"]
 
 LARGEST = 2**28
-"""Pixels of all scales in one launch; more images take turns. Offsets inside an image are 32 bits wide."""
+"""Pixels of all scales in one launch; more images need several. Offsets inside an image are 32 bits wide."""
 
 
 LARGE = 1024
@@ -77,6 +77,10 @@ class TritonEngine(CompiledEngine):
         noise = torch.randn(1, u.shape[1], *size, generator=draw).to(u.device, u.dtype)
         probe = (2 * contrast * noise).detach().to(u.dtype)
         bare, found = replace(step, fidelity=None), []
+        if u.is_cuda:
+            part = _turns(plane_form(step), probe)[0]
+            coefficients = _coefficients(step, Numbers(0.05)).detach()
+            _launches(plane_form(step), part).compile_together(part, coefficients, learning=learning)
         for engine in (self, ReferenceEngine()):
             with torch.enable_grad():
                 x = probe.clone().requires_grad_(learning)
@@ -96,15 +100,16 @@ class TritonEngine(CompiledEngine):
 
     def in_plane(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
         step, form = steps.step, plane_form(steps.step)
+        numbers = cache(lambda each: _coefficients(step, each))  # equal steps share them
         tensors: list[Tensor | None] = [None] * len(_turns(form, u))
         if steps.frozen:
-            first = _coefficients(step, steps.numbers[0])
+            first = numbers(steps.numbers[0])
             tensors = [_launches(form, part).tensor(part, first) for part in _turns(form, u)]
 
         room = _room(steps, u, out)
 
         def one(u: Tensor, each: Row) -> Tensor:
-            after, coefficients = next(room), _coefficients(step, each)
+            after, coefficients = next(room), numbers(each)
             for k, (source, target) in enumerate(zip(_turns(form, u), _turns(form, after), strict=True)):
                 _launches(form, source).step(source, target, coefficients, tensors[k])
             return after
@@ -118,13 +123,12 @@ class TritonEngine(CompiledEngine):
         if steps.frozen and not launches.taps:
             return ReferenceEngine().advance(steps, u)
         steer = launches.smoothed(u.flatten(0, 1)) if steps.frozen else None
-
+        numbers = cache(lambda each: launches.coefficients(*steps.step.complete(each)[:2]).to(u.device))
         room = _room(steps, u, out)
 
         def one(u: Tensor, each: Row) -> Tensor:
-            after, (tau, contrast, _, _) = next(room), steps.step.complete(each)
-            coefficients = launches.coefficients(tau, contrast).to(u.device)
-            launches.step(u.flatten(0, 1), after.flatten(0, 1), coefficients, steer)
+            after = next(room)
+            launches.step(u.flatten(0, 1), after.flatten(0, 1), numbers(each), steer)
             return after
 
         return steps.one_by_one(u, one)

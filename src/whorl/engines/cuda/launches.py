@@ -1,7 +1,9 @@
 """Launches of the kernels for one form of step and one shape of images."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from typing import Any
 
 import torch
 import triton
@@ -72,6 +74,7 @@ class Launches:
     """Launches for `images` images of `channels` coupled channels each and `height` x `width` pixels."""
 
     tiling: type[Tiling] = Tiling
+    compiling = False
 
     def __init__(self, form: Form, images: int, channels: int, height: int, width: int, device: torch.device) -> None:
         self.form, self.device = form, device
@@ -135,6 +138,29 @@ class Launches:
         _, rows, strip = self.tiling.strips_adjoint
         return self.planes * math.ceil(self.width / (4 * strip)) * math.ceil(self.height / rows)
 
+    def compile_together(self, u: Tensor, coefficients: Tensor, *, learning: bool) -> None:
+        """Compile the kernels of `step` (and of `step_adjoint`, when learning) in parallel threads; none is started.
+
+        Compilation leaves Python's lock to others most of the time. An older Triton compiles them one by one, later.
+        """
+        if not hasattr(triton, "AsyncCompileMode"):
+            return
+        self.compiling, out = True, torch.empty_like(u)
+        try:
+            with ThreadPoolExecutor() as threads, triton.AsyncCompileMode(threads):
+                self.step(u, out, coefficients)
+                if learning:
+                    self.step_adjoint(u, u, out, coefficients)
+        finally:
+            self.compiling = False
+
+    def _start(self, kernel: Any, grid: tuple[int, ...], *arguments: Any, **cut: Any) -> None:
+        """Start a kernel, or only compile it."""
+        if self.compiling:
+            kernel.warmup(*arguments, grid=grid, **cut)
+        else:
+            kernel[grid](*arguments, **cut)
+
     def _room(self, size: int) -> tuple[Tensor, Tensor]:
         """Two scratch fields, one behind the other."""
         both = torch.empty(2 * size, dtype=torch.float32, device=self.device)
@@ -155,20 +181,28 @@ class Launches:
     def _fused(self, u: Tensor, out: Tensor, coefficients: Tensor) -> None:
         rows, strip, warps = self.tiling.step
         grid = (triton.cdiv(self.width, 4 * strip) * triton.cdiv(self.height, rows), self.images)
-        step_kernel[grid](
+        self._start(
+            step_kernel, grid,
             u, out, coefficients, self.height, self.width, self.Y, self.Z, self.kappa, self.form.gamma,
             KIND=self.form.diffusivity, COUPLING=self.law, SQUARE=self.square, ROWS=rows,
             BLOCK=strip, ALIGNED=self.aligned, num_warps=warps,
         )  # fmt: skip
 
+    def _down(self, tiling: tuple[int, int, int, int], taps: Taps) -> tuple[int, Tensor, dict[str, object]]:
+        """Tiles of one image for Gaussians along y, their weights, and what the kernels are told of both."""
+        blocks, rows, columns, warps = tiling
+        G = gaussians(taps, 0, self.device)
+        return triton.cdiv(self.height, blocks * rows) * triton.cdiv(self.width, columns), G.table, {
+            "RADII": G.radii, "SCALES": len(taps), "SKIP": G.skip, "TAPS": G.taps, "BLOCKS": blocks, "ROWS": rows,
+            "BX": columns, "FAR": max(G.radii) + blocks * rows > self.height, "EXACT": self.width % columns == 0,
+            "num_warps": warps,
+        }  # fmt: skip
+
     def _along_y(self, source: Tensor, target: Tensor, direct: Tensor, taps: Taps, stride: int, planes: int) -> None:
-        blocks, rows, columns, warps = self.tiling.down
-        G, scales = gaussians(taps, 0, self.device), len(taps)
-        grid = (triton.cdiv(self.height, blocks * rows) * triton.cdiv(self.width, columns), planes, scales)
-        along_y_kernel[grid](
-            source, target, direct, G.table, self.height, self.width, 0, stride,
-            RADII=G.radii, SCALES=scales, SKIP=G.skip, TAPS=G.taps, BLOCKS=blocks, ROWS=rows, BX=columns,
-            FAR=max(G.radii) + blocks * rows > self.height, EXACT=self.width % columns == 0, num_warps=warps,
+        tiles, table, cut = self._down(self.tiling.down, taps)
+        self._start(
+            along_y_kernel, (tiles, planes, len(taps)), source, target, direct, table, self.height, self.width, 0,
+            stride, **cut,
         )  # fmt: skip
 
     def _along_x(self, source: Tensor, target: Tensor, taps: Taps, stride: int, planes: int) -> None:
@@ -179,7 +213,8 @@ class Launches:
         radius = max(G.radii)
         far = (radius + 3) // 4 > self.width // 4 if self.aligned else radius + 4 * groups + 4 > self.width
         tiles = triton.cdiv(self.height, rows) * triton.cdiv(self.width, 4 * groups)
-        along_x_kernel[(tiles, planes, scales - G.skip)](
+        self._start(
+            along_x_kernel, (tiles, planes, scales - G.skip),
             source, target, G.table, self.height, self.width, stride, RADII=G.radii, SCALES=scales, SKIP=G.skip,
             TAPS=G.taps, ROWS=rows, BLOCK=groups, FAR=far, ALIGNED=self.aligned, num_warps=warps,
         )  # fmt: skip
@@ -188,14 +223,10 @@ class Launches:
         self, fields: Tensor, direct: Tensor, start: Tensor, out: Tensor, coefficients: Tensor, stride: int, *,
         weighted: bool,
     ) -> None:  # fmt: skip
-        blocks, rows, columns, warps = self.tiling.gather
-        G = gaussians(self.form.flux.taps, 0, self.device)
-        grid = (triton.cdiv(self.height, blocks * rows) * triton.cdiv(self.width, columns), self.planes)
-        gather_kernel[grid](
-            fields, direct, start, out, G.table, coefficients, self.height, self.width, stride,
-            RADII=G.radii, SCALES=self.scales, SKIP=G.skip, TAPS=G.taps, WEIGHTED=weighted,
-            BLOCKS=blocks, ROWS=rows, BX=columns,
-            FAR=max(G.radii) + blocks * rows > self.height, EXACT=self.width % columns == 0, num_warps=warps,
+        tiles, table, cut = self._down(self.tiling.gather, self.form.flux.taps)
+        self._start(
+            gather_kernel, (tiles, self.planes), fields, direct, start, out, table, coefficients, self.height,
+            self.width, stride, WEIGHTED=weighted, **cut,
         )  # fmt: skip
 
     def _couple(self, fields: Tensor, adjoints: Tensor, coefficients: Tensor, stride: int, *, adjoint: bool) -> Tensor:
@@ -205,7 +236,8 @@ class Launches:
         size = (1 + adjoint) * self.parts * self.plane + 4 * strip + 16
         cells = torch.empty(size, dtype=torch.float32, device=self.device)
         grid = (triton.cdiv((self.height + 2) // 2 * self.pitch, 4 * block), self.images)
-        couple_kernel[grid](
+        self._start(
+            couple_kernel, grid,
             fields, adjoints, cells, coefficients, self.height, self.width, self.pitch, self.plane, stride,
             self.Y, self.Z, self.seen_kappa, self.form.gamma, self.form.floor,
             SCALES=self.scales if self.flat else len(self.form.structure.taps), CHANNELS=self.channels,
@@ -220,12 +252,14 @@ class Launches:
         grid = (triton.cdiv((self.height + 1) * self.pitch, block), self.images, 3)
         for axis in range(2):
             G = gaussians((self.form.rho,), axis, self.device)
-            along_kernel[grid](
+            self._start(
+                along_kernel, grid,
                 cells, target, G.table, max(G.radii), self.height, self.width, self.pitch, self.plane,
                 ALONG_Y=axis == 0, BLOCK=block,
             )  # fmt: skip
             cells, target = target, cells
-        law_kernel[(triton.cdiv(self.plane, block),)](
+        self._start(
+            law_kernel, (triton.cdiv(self.plane, block),),
             cells, coefficients, self.plane, self.plane, self.form.floor, KIND=self.form.diffusivity,
             COUPLING=self.law, BLOCK=block,
         )  # fmt: skip
@@ -238,7 +272,8 @@ class Launches:
         """With ``sums`` the adjoint pass, where ``moved`` are adjoints; without, they are the fields."""
         adjoint = sums is not None
         grid, cut = self._strips(self.tiling.strips_adjoint if adjoint else self.tiling.strips)
-        divergence_kernel[grid](
+        self._start(
+            divergence_kernel, grid,
             fields, moved, cells, out, sums if adjoint else out, coefficients, self.height, self.width, self.pitch,
             self.plane, stride, self.Y, self.Z, self.kappa, self.form.gamma, SCALES=self.scales,
             CHANNELS=self.channels, COUPLING=self.law, SQUARE=self.square, STEP=step, ADJOINT=adjoint, **cut,

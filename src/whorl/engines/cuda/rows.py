@@ -1,8 +1,8 @@
 """Rows of an image in registers: four neighbouring pixels per thread and the cells between two rows.
 
-A thread owns the columns 4j .. 4j+3 and sees one neighbour on either side, so five cells touch its pixels. The four own
-columns travel as one 16-byte access and come apart into four tensors without leaving the thread. A cell needs only the
-sum and the difference of its two pixels in either row::
+A thread computes the columns 4j .. 4j+3 and reads one more on either side, so five cells touch its pixels. Its four
+columns are one access of 16 bytes, split into four tensors without leaving the thread. A cell needs only the sum and
+the difference of its two pixels in either row::
 
     P = d + d',  Q = s' - s,  R = d' - d        (twice the p, q, r of one cell; primes: the lower row)
 
@@ -11,7 +11,7 @@ the factor X and only ``Y = (hx/hy)^2`` and ``Z = hx/hy`` are left; both are 1 o
 code.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
 
 import triton

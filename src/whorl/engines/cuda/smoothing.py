@@ -13,7 +13,7 @@ one row :math:`w_0 \dots w_R` per scale, padded by zeros to ``TAPS`` so that loo
 ``SKIP`` scales have R = 0 and never pass through the intermediate fields.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
 
 import triton

@@ -1,11 +1,12 @@
 r"""One explicit step :math:`u - \tau K^\top \Phi(K u)` in a single pass over memory.
 
-A program owns a strip of ``4 BLOCK`` columns and walks down ``ROWS`` rows. Each cell row is evaluated once per strip;
-what it owes to the pixels above is added and stored at once, what it owes to those below is carried. Cells on the
-border use mirrored pixels, so the flux is mirror-symmetric and the adjoint needs no boundary case.
+A program computes a strip of ``4 BLOCK`` columns and goes down ``ROWS`` rows. Each row of cells is evaluated once per
+strip. Its fluxes complete the row of pixels above, which is stored at once; those to the row below are kept for the
+next row of cells. Cells on the border use mirrored pixels, so the flux is mirror-symmetric and the adjoint needs no
+special case there.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
 
 import triton

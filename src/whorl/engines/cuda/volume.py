@@ -2,8 +2,8 @@ r"""One explicit step :math:`u - \tau K^\top \Phi(K u)` in space, in a single pa
 
 A thread owns four columns and ``ROWS`` rows and walks through ``DEPTH`` planes. It keeps the plane before, one row and
 one column of neighbours around its own voxels, so that all cells at its voxels are evaluated where they are needed:
-nothing is exchanged between threads. What a layer of cells owes to the plane before it completes that plane; what it
-owes to the plane behind is carried. Cells on the border use mirrored voxels, so the adjoint needs no boundary case.
+nothing is exchanged between threads. The fluxes of a layer of cells complete the plane before it; those to the plane
+behind are kept for the next layer. Cells on the border use mirrored voxels, so the adjoint needs no special case there.
 
 Details are undivided, four times those of the theory, and lengths are counted in voxels along x: ``tau`` and ``i2``
 carry the factor :math:`X = 1/(16 h_x^2)`, and ``b = h_x / h_y``, ``c = h_x / h_z``, ``kappa = 1 - 2 alpha`` are left.
@@ -17,6 +17,7 @@ import triton
 import triton.language as tl
 
 from .diffusivity import diffusivity
+from .rows import apart, plus, times, together
 
 
 @triton.jit
@@ -28,9 +29,7 @@ def voxels(plane, y, x, width, height, BLOCK: tl.constexpr, ALIGNED: tl.constexp
         own = tl.load(row[:, None] + first[:, None] + tl.arange(0, 4)[None, :])
     else:
         own = tl.load(row[:, None] + tl.minimum(x[:, None] + tl.arange(0, 4)[None, :], width - 1))
-    even, odd = tl.split(tl.reshape(own, (BLOCK, 2, 2)))
-    c1, c3 = tl.split(even)
-    c2, c4 = tl.split(odd)
+    c1, c2, c3, c4 = apart(own, (BLOCK, 2, 2))
     return tl.load(row + tl.maximum(x - 1, 0)), c1, c2, c3, c4, tl.load(row + tl.minimum(x + 4, width - 1))
 
 
@@ -49,7 +48,7 @@ def details(a, b, c, d, i: tl.constexpr):
 
 @triton.jit
 def rotated(app, aqq, apq, arp, arq, px, py, pz, qx, qy, qz):
-    """A Jacobi rotation that makes the entry (p, q) zero; r is the third axis, and the vectors p and q turn along."""
+    """A Jacobi rotation that makes the entry (p, q) zero; r is the third axis; the vectors p and q are rotated, too."""
     gap = 0.5 * (aqq - app)
     far = tl.maximum(tl.abs(gap) + tl.sqrt(gap * gap + apq * apq), 1e-37)
     t = tl.where(gap >= 0.0, apq, -apq) / far
@@ -126,9 +125,9 @@ def flux(p_x, p_y, p_z, r_xy, r_xz, r_yz, t, s_x, s_y, s_z, b, c, kappa, i2, KIN
 
 @triton.jit
 def row_of_cells(a, b, c, d, sa, sb, sc, sd, k_y, k_z, kappa, i2, KIND: tl.constexpr, LAW: tl.constexpr):
-    """What one row of cells owes to its four rows of voxels: of each, the four own ones.
+    """The fluxes of one row of cells to its four rows of voxels, in each of them to the four columns of the thread.
 
-    In front above, in front below, behind above, behind below.
+    The rows are: in front above, in front below, behind above, behind below.
     """
     front_above, front_below, behind_above, behind_below = (), (), (), ()
     for i in tl.static_range(5):
@@ -212,21 +211,14 @@ def volume_kernel(
                 old_steer[k], old_steer[k + 1], new_steer[k], new_steer[k + 1], k_y, k_z, kappa, i2, KIND, LAW,
             )
             if k > 0:
-                u, c = old[k], carried[k - 1]
-                r1 = u[1] - tau * (c[0] + (f0 + above[0]))  # from the row of cells before
-                r2 = u[2] - tau * (c[1] + (f1 + above[1]))
-                r3 = u[3] - tau * (c[2] + (f2 + above[2]))
-                r4 = u[4] - tau * (c[3] + (f3 + above[3]))
-                result = tl.reshape(tl.join(tl.join(r1, r3), tl.join(r2, r4)), (BLOCK, 4))
+                change = plus(carried[k - 1], plus(front, above))
+                result = together(plus(old[k][1:5], times(-tau, change)), (BLOCK, 4))
                 columns = x[:, None] + tl.arange(0, 4)[None, :]
                 row = y + (k - 1)
                 seen = (row < tl.where(z > begin, height, 0))[:, None] & (columns < width)
                 tl.store(out + (row * width)[:, None] + columns, result, mask=seen)
-                waiting += ((
-                    b0 + above_behind[0], b1 + above_behind[1], b2 + above_behind[2], b3 + above_behind[3]
-                ),)
-            f0, f1, f2, f3 = below[0], below[1], below[2], below[3]
-            b0, b1, b2, b3 = below_behind[0], below_behind[1], below_behind[2], below_behind[3]
+                waiting += (plus(behind, above_behind),)
+            front, behind = below, below_behind  # shares of the rows that the next row of cells completes
         carried = waiting
         old = new
         old_steer = new_steer
