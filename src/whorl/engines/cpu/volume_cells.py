@@ -15,7 +15,7 @@ and so on. Couplings are literals: uncoupled activations have a diagonal tensor,
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, one, put, zero
+from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, zero
 from whorl.engines.cpu.cells import ANISOTROPIC, ISOTROPIC, UNCOUPLED
 
 __all__ = ["ANISOTROPIC", "ISOTROPIC", "LANE", "UNCOUPLED", "entries", "flow", "haar", "measure", "meet", "store"]
@@ -50,12 +50,12 @@ def meet(
     P_x: float, P_y: float, P_z: float, R_xy: float, R_xz: float, R_yz: float, T: float,
     plane: Any, m: int, rows: Any, c: int, j: int,
 ) -> Any:  # fmt: skip
-    """Meet what the neighbouring cells left for the same row of voxels, and leave this cell's share of the others.
+    """Join the fluxes of this cell with those of cells before it, and keep those that later cells need.
 
-    A cell has four rows of voxels. With the upper row in front it completes that row. Its lower row in front waits in
-    the first two lanes of ``rows`` for the next row of cells, the lower row behind in the other two, and the upper row
-    behind, joined by what waited there, in the two lanes of ``plane`` for the next layer. Of the result (E, F) of every
-    cell, the voxel between cells j and j + 1 owes ``E_j - F_{j+1}`` to its eight cells.
+    A cell contributes to four rows of voxels. The upper row in front is now complete. The lower row in front is kept in
+    the first two lanes of ``rows`` for the next row of cells, the lower row behind in the other two. The upper row
+    behind is added to what was kept there and kept in the two lanes of ``plane`` for the next layer. Every cell has a
+    result (E, F). The sum of the fluxes of its eight cells at the voxel between cells j and j + 1 is ``E_j - F_{j+1}``.
     """
     near, far = P_x - R_xz, P_x + R_xz
     near_twist, far_twist = R_xy - T, R_xy + T
@@ -71,119 +71,72 @@ def meet(
     return across + down, across - down
 
 
-# What a coupling sees of one field: (J_xx, J_xy, J_xz, J_yy, J_yz, J_zz); isotropic ones see only the trace.
-
-
-def _measure_uncoupled(coupling, p_x, p_y, p_z, r_xy, r_xz, r_yz, t, b, c, d):  # type: ignore[no-untyped-def]
-    q_y, q_z, none = b * p_y, c * p_z, zero(p_x)
-    xy, xz, yz, tt = r_xy * r_xy, r_xz * r_xz, r_yz * r_yz, d * t * t
-    xx = fma(p_x, p_x, d * (xy + xz + tt))
-    yy = fma(q_y, q_y, b * b * d * (xy + yz + tt))
-    return xx, none, none, yy, none, fma(q_z, q_z, c * c * d * (xz + yz + tt))
-
-
-def _measure_isotropic(coupling, p_x, p_y, p_z, r_xy, r_xz, r_yz, t, b, c, d):  # type: ignore[no-untyped-def]
-    bb, cc, none = b * b, c * c, zero(p_x)
-    first = fma(p_x, p_x, fma(bb * p_y, p_y, (cc * p_z) * p_z))
-    mixed = fma((one(d) + bb) * r_xy, r_xy, fma((one(d) + cc) * r_xz, r_xz, ((bb + cc) * r_yz) * r_yz))
-    return fma(d, fma((d * (one(d) + bb + cc)) * t, t, mixed), first), none, none, none, none, none
-
-
-def _measure_anisotropic(coupling, p_x, p_y, p_z, r_xy, r_xz, r_yz, t, b, c, d):  # type: ignore[no-untyped-def]
+@compiled(inside=True)
+def measure(
+    coupling: int, p_x: float, p_y: float, p_z: float, r_xy: float, r_xz: float, r_yz: float, t: float,
+    b: float, c: float, d: float,
+) -> Any:  # fmt: skip
+    """The structure (J_xx, J_xy, J_xz, J_yy, J_yz, J_zz) of one field in one cell; isotropic: the trace and zeros."""
+    none = zero(p_x)
+    if coupling == ISOTROPIC:
+        bb, cc = b * b, c * c
+        first = fma(p_x, p_x, fma(bb * p_y, p_y, (cc * p_z) * p_z))
+        mixed = fma((one(d) + bb) * r_xy, r_xy, fma((one(d) + cc) * r_xz, r_xz, ((bb + cc) * r_yz) * r_yz))
+        return fma(d, fma((d * (one(d) + bb + cc)) * t, t, mixed), first), none, none, none, none, none
     q_y, q_z = b * p_y, c * p_z
     xy, xz, yz, tt = r_xy * r_xy, r_xz * r_xz, r_yz * r_yz, d * t * t
     xx = fma(p_x, p_x, d * (xy + xz + tt))
     yy = fma(q_y, q_y, b * b * d * (xy + yz + tt))
-    return xx, p_x * q_y, p_x * q_z, yy, q_y * q_z, fma(q_z, q_z, c * c * d * (xz + yz + tt))
+    zz = fma(q_z, q_z, c * c * d * (xz + yz + tt))
+    if coupling == UNCOUPLED:
+        return xx, none, none, yy, none, zz
+    return xx, p_x * q_y, p_x * q_z, yy, q_y * q_z, zz
 
 
-measure = by_literal(_measure_uncoupled, _measure_isotropic, _measure_anisotropic)
-"""The structure of one cell."""
-
-
-# The flux under a tensor.
-
-
-def _flow_uncoupled(  # type: ignore[no-untyped-def]
-    coupling, xx, xy, xz, yy, yz, zz, p_x, p_y, p_z, r_xy, r_xz, r_yz, t, b, c, d
-):  # fmt: skip
-    yy, zz = b * b * yy, c * c * zz
-    return (
-        xx * p_x, yy * p_y, zz * p_z,
-        (d * (xx + yy)) * r_xy, (d * (xx + zz)) * r_xz, (d * (yy + zz)) * r_yz, (d * d * (xx + yy + zz)) * t,
-    )  # fmt: skip
-
-
-def _flow_isotropic(  # type: ignore[no-untyped-def]
-    coupling, g, xy, xz, yy, yz, zz, p_x, p_y, p_z, r_xy, r_xz, r_yz, t, b, c, d
-):  # fmt: skip
+@compiled(inside=True)
+def flow(
+    coupling: int, xx: float, xy: float, xz: float, yy: float, yz: float, zz: float,
+    p_x: float, p_y: float, p_z: float, r_xy: float, r_xz: float, r_yz: float, t: float, b: float, c: float, d: float,
+) -> Any:  # fmt: skip
+    """The flux of the seven details under the tensor (xx, xy, xz, yy, yz, zz)."""
     bb, cc = b * b, c * c
-    return (
-        g * p_x, (g * bb) * p_y, (g * cc) * p_z, (g * (d * (one(d) + bb))) * r_xy, (g * (d * (one(d) + cc))) * r_xz,
-        (g * (d * (bb + cc))) * r_yz, (g * (d * d * (one(d) + bb + cc))) * t,
-    )  # fmt: skip
-
-
-def _flow_anisotropic(  # type: ignore[no-untyped-def]
-    coupling, xx, xy, xz, yy, yz, zz, p_x, p_y, p_z, r_xy, r_xz, r_yz, t, b, c, d
-):  # fmt: skip
-    q_y, q_z = b * p_y, c * p_z
-    P_x = fma(xx, p_x, fma(xy, q_y, xz * q_z))
-    P_y = b * fma(xy, p_x, fma(yy, q_y, yz * q_z))
-    P_z = c * fma(xz, p_x, fma(yz, q_y, zz * q_z))
-    yy, zz = b * b * yy, c * c * zz
+    if coupling == ISOTROPIC:
+        return (
+            xx * p_x, (xx * bb) * p_y, (xx * cc) * p_z, (xx * (d * (one(d) + bb))) * r_xy,
+            (xx * (d * (one(d) + cc))) * r_xz, (xx * (d * (bb + cc))) * r_yz, (xx * (d * d * (one(d) + bb + cc))) * t,
+        )  # fmt: skip
+    q_y, q_z, byy, czz = b * p_y, c * p_z, bb * yy, cc * zz
+    P_x, P_y, P_z = xx * p_x, byy * p_y, czz * p_z
+    if coupling != UNCOUPLED:
+        P_x = fma(xx, p_x, fma(xy, q_y, xz * q_z))
+        P_y = b * fma(xy, p_x, fma(yy, q_y, yz * q_z))
+        P_z = c * fma(xz, p_x, fma(yz, q_y, zz * q_z))
     return (
         P_x, P_y, P_z,
-        (d * (xx + yy)) * r_xy, (d * (xx + zz)) * r_xz, (d * (yy + zz)) * r_yz, (d * d * (xx + yy + zz)) * t,
+        (d * (xx + byy)) * r_xy, (d * (xx + czz)) * r_xz, (d * (byy + czz)) * r_yz, (d * d * (xx + byy + czz)) * t,
     )  # fmt: skip
 
 
-flow = by_literal(_flow_uncoupled, _flow_isotropic, _flow_anisotropic)
-"""The flux of the seven details under the tensor (xx, xy, xz, yy, yz, zz)."""
+@compiled(inside=True)
+def entries(coupling: int, j: int, J: Any) -> Any:
+    """The tensor of cell j, from the entries that the coupling has, one lane of J for each."""
+    xx, none = at(J, j), zero(at(J, j))
+    if coupling == ISOTROPIC:
+        return xx, none, none, none, none, none
+    yy, zz = at(J, 3 * LANE + j), at(J, 5 * LANE + j)
+    if coupling == UNCOUPLED:
+        return xx, none, none, yy, none, zz
+    return xx, at(J, LANE + j), at(J, 2 * LANE + j), yy, at(J, 4 * LANE + j), zz
 
 
-# Reading and writing the entries a coupling has, one lane of J for each.
-
-
-def _entries_uncoupled(coupling, j, J):  # type: ignore[no-untyped-def]
-    none = zero(at(J, j))
-    return at(J, j), none, none, at(J, 3 * LANE + j), none, at(J, 5 * LANE + j)
-
-
-def _entries_isotropic(coupling, j, J):  # type: ignore[no-untyped-def]
-    none = zero(at(J, j))
-    return at(J, j), none, none, none, none, none
-
-
-def _entries_anisotropic(coupling, j, J):  # type: ignore[no-untyped-def]
-    return (
-        at(J, j), at(J, LANE + j), at(J, 2 * LANE + j),
-        at(J, 3 * LANE + j), at(J, 4 * LANE + j), at(J, 5 * LANE + j),
-    )  # fmt: skip
-
-
-entries = by_literal(_entries_uncoupled, _entries_isotropic, _entries_anisotropic)
-"""The tensor of cell j."""
-
-
-def _store_uncoupled(coupling, j, J, xx, xy, xz, yy, yz, zz):  # type: ignore[no-untyped-def]
+@compiled(inside=True)
+def store(coupling: int, j: int, J: Any, xx: float, xy: float, xz: float, yy: float, yz: float, zz: float) -> None:
+    """Set the entries of cell j that the coupling has."""
     put(J, j, xx)
-    put(J, 3 * LANE + j, yy)
-    put(J, 5 * LANE + j, zz)
-
-
-def _store_isotropic(coupling, j, J, xx, xy, xz, yy, yz, zz):  # type: ignore[no-untyped-def]
-    put(J, j, xx)
-
-
-def _store_anisotropic(coupling, j, J, xx, xy, xz, yy, yz, zz):  # type: ignore[no-untyped-def]
-    put(J, j, xx)
-    put(J, LANE + j, xy)
-    put(J, 2 * LANE + j, xz)
-    put(J, 3 * LANE + j, yy)
-    put(J, 4 * LANE + j, yz)
-    put(J, 5 * LANE + j, zz)
-
-
-store = by_literal(_store_uncoupled, _store_isotropic, _store_anisotropic)
-"""Set the entries of cell j."""
+    if coupling != ISOTROPIC:
+        put(J, 3 * LANE + j, yy)
+        put(J, 5 * LANE + j, zz)
+    if coupling != ISOTROPIC and coupling != UNCOUPLED:
+        put(J, LANE + j, xy)
+        put(J, 2 * LANE + j, xz)
+        put(J, 4 * LANE + j, yz)
