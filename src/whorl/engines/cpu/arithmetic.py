@@ -9,7 +9,7 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,7 +76,7 @@ def by_literal(*implementations: Callable[..., Any], inside: bool = False) -> Ca
     """
 
     def stub(*arguments: Any) -> Any:
-        raise TypeError("this function belongs into compiled kernels")
+        raise TypeError("this function can be called in compiled kernels only")
 
     def typed(*arguments: Any) -> Any:
         index = arguments[0]
@@ -128,7 +128,7 @@ def put(typing: Any, array: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def expect(typing: Any, array: Any, index: Any) -> Any:
-    """Ask the memory for ``array[index]``, which is read soon; an index beyond the array does no harm."""
+    """Tell the processor that ``array[index]`` will be read soon; an index beyond the array does no harm."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, whole = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -151,17 +151,22 @@ def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
     return a(a, a, a), generate
 
 
-def literal(number: float) -> Callable[[float], float]:
-    """A function that gives this number in the precision of its argument; Numba would widen a literal to float64."""
+def elementary(build: Callable[[Any, Any], Any]) -> Callable[[float], float]:
+    """A function of one number for kernels; ``build`` appends its instructions. Without branches they vectorise."""
 
     @intrinsic
-    def constant(typing: Any, like: Any) -> Any:
+    def function(typing: Any, x: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return ir.Constant(context.get_value_type(like), number)
+            return build(builder, *arguments)
 
-        return like(like), generate
+        return x(x), generate
 
-    return constant
+    return function
+
+
+def literal(number: float) -> Callable[[float], float]:
+    """A function that gives this number in the precision of its argument; Numba would widen a literal to float64."""
+    return elementary(lambda builder, like: ir.Constant(like.type, number))
 
 
 zero, half, one, two = literal(0.0), literal(0.5), literal(1.0), literal(2.0)
@@ -170,100 +175,80 @@ tiny = literal(1e-37)
 """Keeps divisions finite; far above the smallest normal number of both precisions."""
 
 
-@intrinsic
-def exp2(typing: Any, z: Any) -> Any:
-    """``2**z`` for ``z <= 0``, exact at 0, within 2 ulp, and without branches so that it vectorises.
-
-    Below -100 (float32) or -1000 (float64) it stays at that tiny value. NaN stays NaN.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (x,) = arguments
-        bits: int = signature.args[0].bitwidth
-        real, integer = x.type, ir.IntType(bits)
-        lowest, magic = ir.Constant(real, _LOWEST[bits]), ir.Constant(real, _MAGIC[bits])
-        x = builder.select(builder.fcmp_unordered(">", x, lowest), x, lowest)
-        shifted = builder.fadd(x, magic)
-        rest = builder.fsub(x, builder.fsub(shifted, magic))
-        series = [math.log(2) ** k / math.factorial(k) for k in range(_DEGREE[bits] + 1)]
-        result = ir.Constant(real, series.pop())
-        while series:
-            result = builder.fma(result, rest, ir.Constant(real, series.pop()))
-        exponent = builder.shl(builder.bitcast(shifted, integer), ir.Constant(integer, _MANTISSA[bits]))
-        return builder.bitcast(builder.add(builder.bitcast(result, integer), exponent), real)
-
-    return z(z), generate
+def _kind(x: Any) -> tuple[int, Any, int]:
+    """How many bits a number has, the integers of that many bits, and the bits of the mantissa."""
+    bits = 32 if x.type == ir.FloatType() else 64
+    return bits, ir.IntType(bits), _MANTISSA[bits]
 
 
-@intrinsic
-def log1p(typing: Any, z: Any) -> Any:
-    """``log(1 + z)`` for ``z >= 0``, without branches; the error is a few roundings of numbers up to 1 + z.
-
-    With 1 + z = 2^k m, 3/4 <= m < 3/2, the logarithm of m is the series of twice the area tangent of (m - 1) / (m + 1).
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (x,) = arguments
-        bits: int = signature.args[0].bitwidth
-        real, integer, mantissa = x.type, ir.IntType(bits), _MANTISSA[bits]
-        one = ir.Constant(real, 1.0)
-        number = builder.bitcast(builder.fadd(x, one), integer)
-        # Counted from 3/4, the exponent is the number of bits above the mantissa.
-        bias = (1 << bits - 2 - mantissa) - 1
-        three_quarters = (bias - 1 << mantissa) + (1 << mantissa - 1)
-        exponent = builder.ashr(
-            builder.sub(number, ir.Constant(integer, three_quarters)), ir.Constant(integer, mantissa)
-        )
-        m = builder.bitcast(builder.sub(number, builder.shl(exponent, ir.Constant(integer, mantissa))), real)
-        s = builder.fdiv(builder.fsub(m, one), builder.fadd(m, one))
-        s2 = builder.fmul(s, s)
-        series = [2.0 / (2 * k + 1) for k in range(_DEGREE[bits] - 1)]
-        result = ir.Constant(real, series.pop())
-        while series:
-            result = builder.fma(result, s2, ir.Constant(real, series.pop()))
-        whole = builder.fmul(builder.sitofp(exponent, real), ir.Constant(real, math.log(2)))
-        return builder.fma(result, s, whole)
-
-    return z(z), generate
+def _polynomial(builder: Any, x: Any, series: list[float]) -> Any:
+    """The value of a power series, by Horner's scheme."""
+    result = ir.Constant(x.type, series.pop())
+    while series:
+        result = builder.fma(result, x, ir.Constant(x.type, series.pop()))
+    return result
 
 
-def _power(*, inverse: bool) -> Callable[[float], float]:
-    @intrinsic
-    def power(typing: Any, x: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            bits: int = signature.args[0].bitwidth
-            integer, ones = ir.IntType(bits), (1 << bits - 1 - _MANTISSA[bits]) - 1
-            result = builder.and_(builder.bitcast(arguments[0], integer), ir.Constant(integer, ones << _MANTISSA[bits]))
-            if inverse:
-                result = builder.sub(ir.Constant(integer, ones - 1 << _MANTISSA[bits]), result)
-            return builder.bitcast(result, arguments[0].type)
-
-        return x(x), generate
-
-    return power
+def _exp2(builder: Any, x: Any) -> Any:
+    bits, integer, mantissa = _kind(x)
+    lowest, magic = ir.Constant(x.type, _LOWEST[bits]), ir.Constant(x.type, _MAGIC[bits])
+    x = builder.select(builder.fcmp_unordered(">", x, lowest), x, lowest)
+    shifted = builder.fadd(x, magic)
+    rest = builder.fsub(x, builder.fsub(shifted, magic))
+    result = _polynomial(builder, rest, [math.log(2) ** k / math.factorial(k) for k in range(_DEGREE[bits] + 1)])
+    exponent = builder.shl(builder.bitcast(shifted, integer), integer(mantissa))
+    return builder.bitcast(builder.add(builder.bitcast(result, integer), exponent), x.type)
 
 
-power = _power(inverse=False)
+exp2 = elementary(_exp2)
+"""``2**z`` for ``z <= 0``, exact at 0 and within 2 ulp.
+
+Below -100 (float32) or -1000 (float64) it stays at that tiny value. NaN stays NaN.
+"""
+
+
+def _log1p(builder: Any, x: Any) -> Any:
+    # With 1 + z = 2^k m, 3/4 <= m < 3/2, log m is the series of twice the area tangent of (m - 1) / (m + 1).
+    bits, integer, mantissa = _kind(x)
+    one = ir.Constant(x.type, 1.0)
+    number = builder.bitcast(builder.fadd(x, one), integer)
+    # Counted from 3/4, the exponent is the number of bits above the mantissa.
+    bias = (1 << bits - 2 - mantissa) - 1
+    three_quarters = (bias - 1 << mantissa) + (1 << mantissa - 1)
+    exponent = builder.ashr(builder.sub(number, integer(three_quarters)), integer(mantissa))
+    m = builder.bitcast(builder.sub(number, builder.shl(exponent, integer(mantissa))), x.type)
+    s = builder.fdiv(builder.fsub(m, one), builder.fadd(m, one))
+    result = _polynomial(builder, builder.fmul(s, s), [2.0 / (2 * k + 1) for k in range(_DEGREE[bits] - 1)])
+    whole = builder.fmul(builder.sitofp(exponent, x.type), ir.Constant(x.type, math.log(2)))
+    return builder.fma(result, s, whole)
+
+
+log1p = elementary(_log1p)
+"""``log(1 + z)`` for ``z >= 0``; the error is a few roundings of numbers up to 1 + z."""
+
+
+def _power(builder: Any, x: Any, *, inverse: bool = False) -> Any:
+    bits, integer, mantissa = _kind(x)
+    ones = (1 << bits - 1 - mantissa) - 1
+    result = builder.and_(builder.bitcast(x, integer), integer(ones << mantissa))
+    if inverse:
+        result = builder.sub(integer(ones - 1 << mantissa), result)
+    return builder.bitcast(result, x.type)
+
+
+power = elementary(_power)
 """The largest power of two not above ``x > 0``; 0 for 0."""
 
-inverse_power = _power(inverse=True)
+inverse_power = elementary(partial(_power, inverse=True))
 """One divided by ``power(x)``: products with either are exact, so that squares can be taken at any magnitude."""
 
 
-@intrinsic
-def decay_series(typing: Any, z: Any) -> Any:
-    """``(1 - exp(-z)) / z`` for ``0 <= z <= 0.3`` by its power series, where the quotient would cancel."""
+def _decay_series(builder: Any, x: Any) -> Any:
+    return _polynomial(builder, x, [(-1.0) ** k / math.factorial(k + 1) for k in range(_DEGREE[_kind(x)[0]])])
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (x,) = arguments
-        terms = _DEGREE[signature.args[0].bitwidth]
-        series = [(-1.0) ** k / math.factorial(k + 1) for k in range(terms)]
-        result = ir.Constant(x.type, series.pop())
-        while series:
-            result = builder.fma(result, x, ir.Constant(x.type, series.pop()))
-        return result
 
-    return z(z), generate
+decay_series = elementary(_decay_series)
+"""``(1 - exp(-z)) / z`` for ``0 <= z <= 0.3`` by its power series, where the quotient would cancel."""
 
 
 def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
