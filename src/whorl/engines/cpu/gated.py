@@ -5,8 +5,8 @@ responses in every pixel. A strip of the picture is walked through row by row. O
 that are still needed are kept, in the caches: five rows of the stream, three of the fields where invariants are
 smoothed, and five of sums that later rows complete.
 
-Beyond its border the picture is mirrored. Fields of a mirrored picture are mirrored fields, so that the sums may run on
-over the border, and nothing has to be folded back.
+Beyond its border the picture is mirrored. The fields of a mirrored picture are the mirrored fields, so rows beyond the
+border are computed like all others, and the transposed operator needs no special case there.
 """
 
 from collections.abc import Callable
@@ -28,12 +28,13 @@ from whorl.engines.cpu.gates import (
     logarithms_of_squares,
     squares,
 )
+from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.lanes import LANES
 from whorl.engines.cpu.matrix_product import padded, product
 from whorl.engines.cpu.rows import copy_row
 from whorl.engines.cpu.stencil_rows import RADIUS, mixed_stencils, transposes
 from whorl.engines.cpu.threads import bands, run, split
-from whorl.engines.cpu.workspace import fresh, room
+from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.engines.selection import transformed
 
 __all__ = ["applied"]
@@ -57,7 +58,7 @@ def applied(
     u = u.detach().contiguous()
     n, C, H, W = u.shape
     out = fresh(u)
-    source, result = u.numpy().reshape(-1), out.numpy().reshape(-1)
+    source, result = flat(u), flat(out)
     work, margin = kernel(found.profiles, gate.rho), RADIUS + gate.rho
     offsets = found.offsets(gate, bias, level)
     strips = split(W, WIDEST - 2 * margin, 1)
@@ -76,22 +77,15 @@ def applied(
 
 
 @compiled()
-def _mirrored(i: int, size: int) -> int:
-    """The pixel that a position beyond the border is the image of."""
-    i = i % (2 * size)
-    return i if i < size else 2 * size - 1 - i
-
-
-@compiled()
 def _load(u: Any, base: int, H: int, W: int, y: int, x: int, rows: Any, target: int, n: int) -> None:
     """Columns ``x <= . < x + n`` of a row, mirrored where they lie beyond the border."""
-    line = base + _mirrored(y, H) * W
+    line = base + mirrored(y, H) * W
     begin, end = min(max(0, -x), n), max(0, min(n, W - x))
     for j in range(begin):
-        put(rows, target + j, at(u, line + _mirrored(x + j, W)))
+        put(rows, target + j, at(u, line + mirrored(x + j, W)))
     copy_row(u, line + x + begin, rows, target + begin, end - begin)
     for j in range(max(begin, end), n):
-        put(rows, target + j, at(u, line + _mirrored(x + j, W)))
+        put(rows, target + j, at(u, line + mirrored(x + j, W)))
 
 
 @cache
@@ -137,7 +131,7 @@ def kernel(profiles: tuple[int, int, int], rho: int) -> Callable[..., int]:
             # Where rows of five begin: two above, one above, here, one below, two below.
             t2, t1, t0 = ((y - 2) % 5 * C * wide + LANES, (y - 1) % 5 * C * wide + LANES, y % 5 * C * wide + LANES)
             b1, b2 = (y + 1) % 5 * C * wide + LANES, (y + 2) % 5 * C * wide + LANES
-            next_row = base + _mirrored(y + 3, H) * W + x0
+            next_row = base + mirrored(y + 3, H) * W + x0
             for c in range(C):
                 _load(u, base + c * H * W, H, W, y + 2, left, stream, b2 + c * wide - RADIUS, width)
                 for x in range(0, x1 - x0, 16):

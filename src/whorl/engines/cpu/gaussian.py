@@ -10,7 +10,7 @@ from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put
 
-__all__ = ["ONCE", "TWICE", "mirrored", "smooth_across", "smooth_columns", "smooth_rows"]
+__all__ = ["ONCE", "TWICE", "mirror_columns", "mirrored", "smooth_across", "smooth_columns", "smooth_rows"]
 
 ONCE, TWICE = range(2)
 
@@ -58,6 +58,12 @@ def smooth_columns(
         a0, b0 = base + (mirrored(i - k, H) - low) * pitch, base + (mirrored(i + k, H) - low) * pitch
         one_tap(rounding, u, a0, b0, taps, first + k, row, o, W)
         k += 1
+    mirror_columns(row, o, W, margin)
+
+
+@compiled()
+def mirror_columns(row: Any, o: int, W: int, margin: int) -> None:
+    """Fill a margin of columns before and after ``row[o:o+W]``."""
     for k in range(1, margin + 1):
         put(row, o - k, at(row, o + mirrored(-k, W)))
         put(row, o + W - 1 + k, at(row, o + mirrored(W - 1 + k, W)))

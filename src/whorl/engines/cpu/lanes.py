@@ -1,7 +1,7 @@
-"""Vectors written down by name, for loops in which the compiler does not find them.
+"""Explicit vectors, for loops that the compiler does not vectorise by itself.
 
-Loops over a dozen rows of one buffer are not vectorised: too many of them might overlap. Here an intrinsic says which
-numbers form a vector. Every pixel still is the same sequence of operations, whichever lane it falls into.
+It does not vectorise loops over a dozen rows of one buffer, since it cannot see that the rows do not overlap. Here an
+intrinsic says which numbers form a vector. Every pixel is the same sequence of operations in every lane.
 """
 
 import platform

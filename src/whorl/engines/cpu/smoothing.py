@@ -15,7 +15,7 @@ from torch import Tensor
 from whorl.engines.cpu.arithmetic import compiled, source_stamp
 from whorl.engines.cpu.gaussian import TWICE, smooth_columns, smooth_rows
 from whorl.engines.cpu.threads import bands, run
-from whorl.engines.cpu.workspace import fresh, room
+from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.engines.selection import transformed
 
 __all__ = ["smooth", "smoothed"]
@@ -32,7 +32,7 @@ def smooth(u: Tensor, weights: Sequence[float]) -> Tensor:
     """A contiguous image smoothed with ``w_0 .. w_R`` along y, then along x."""
     n, C, H, W = u.shape
     out = fresh(u)
-    source, result = u.numpy().reshape(-1), out.numpy().reshape(-1)
+    source, result = flat(u), flat(out)
     taps = np.array(weights, source.dtype)
     pad = -(-(len(taps) - 1) // LINE) * LINE
     kernel = rows()

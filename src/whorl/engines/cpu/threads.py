@@ -1,6 +1,7 @@
 """Threads for the compiled kernels, which hold no Python lock.
 
-As many as torch uses: ``torch.set_num_threads`` governs both. The caller works along, so that one thread needs no pool.
+As many as torch uses: ``torch.set_num_threads`` governs both. The calling thread does its share of the work, so that
+one thread needs no pool.
 """
 
 import os

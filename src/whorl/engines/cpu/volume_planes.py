@@ -135,7 +135,7 @@ def flow_layer(
             a, b = front + m * size + upper, front + m * size + lower
             c, d = behind + m * size + upper, behind + m * size + lower
             carried, waiting = (m * (r1 - r0 + 1) + y - r0) * 2 * LANE, m * 4 * LANE
-            # The first layer and the first row of cells complete nothing; what is to be mixed waits in J.
+            # The first layer and the first row of cells complete nothing; rows to be mixed are written to J first.
             done, place = z > z0 and y > r0, (((first + m) * D + z - 1) * H + y - 1) * W + c0
             target, o = J, 0
             if done and mix == 1:

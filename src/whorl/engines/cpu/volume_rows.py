@@ -45,7 +45,7 @@ def step_alone(
 ) -> None:  # fmt: skip
     """``y = x - tau K^T flux`` for n voxels of the upper row in front, of a field coupled with no other.
 
-    Structure, tensor, flux and step in one loop: cell j + 1 completes voxel j with what cell j left behind.
+    Structure, tensor, flux and step are computed in one loop: voxel j lies between cells j and j + 1.
     """
     k_y, k_z, detail = at(k, 0), at(k, 1), at(k, 2)
     left, _ = _alone(coupling, law, kind, x, a, b, c, d, 0, k_y, k_z, detail, rate, floor, plane, m, rows, w)

@@ -8,7 +8,7 @@ sign in the mirror need no special case.
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put, zero
-from whorl.engines.cpu.gaussian import ONCE, mirrored, smooth_across, smooth_rows
+from whorl.engines.cpu.gaussian import ONCE, mirror_columns, mirrored, smooth_across, smooth_rows
 from whorl.engines.cpu.volume_cells import ISOTROPIC, LANE
 from whorl.engines.cpu.volume_rows import structure
 
@@ -20,7 +20,7 @@ MARGIN = 80
 
 @compiled()
 def rows_of(low: int, high: int, size: int, beyond: int) -> Any:
-    """The rows of the volume that ``low - beyond <= y < high + beyond`` stand for, as the first and one after last."""
+    """The rows ``low - beyond <= y < high + beyond`` that the volume has: the first, and the one after the last."""
     return max(0, low - beyond), min(size, high + beyond)
 
 
@@ -46,14 +46,10 @@ def smoothed_plane(
         for k in range(-R_y, R_y + 1):
             put(where, R_y + k, (mirrored(y + k, H) - first) * pitch)
         smooth_across(ONCE, work, where, 0, taps, start[1], R_y, row, R_x, width)
-        for k in range(1, R_x + 1):
-            put(row, R_x - k, at(row, R_x + mirrored(-k, width)))
-            put(row, R_x + width - 1 + k, at(row, R_x + mirrored(width - 1 + k, width)))
+        mirror_columns(row, R_x, width, R_x)
         here = base + (y - top) * LANE + MARGIN
         smooth_rows(ONCE, row, R_x + left - begin, taps, start[2], R_x, target, here, right - left)
-        for k in range(1, columns + 1):
-            put(target, here - k, at(target, here + mirrored(-k, right - left)))
-            put(target, here + right - left - 1 + k, at(target, here + mirrored(right - left - 1 + k, right - left)))
+        mirror_columns(target, here, right - left, columns)
 
 
 @compiled()

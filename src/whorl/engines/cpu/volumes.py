@@ -13,12 +13,13 @@ from torch import Tensor
 
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
 from whorl.engines.cpu.fields import Array
+from whorl.engines.cpu.pipeline import LINE
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.volume_cells import ANISOTROPIC, ISOTROPIC, LANE, UNCOUPLED
 from whorl.engines.cpu.volume_planes import planes
 from whorl.engines.cpu.volume_steering import MARGIN
 from whorl.engines.cpu.volume_tensors import COHERENCE, LINES, PLATES, RANK_ONE
-from whorl.engines.cpu.workspace import fresh, room
+from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.steps import SpaceForm
 
 __all__ = ["advance_volume", "lacks"]
@@ -31,8 +32,6 @@ CACHE = 2**22
 
 STEERING = 2**24
 """Bytes of planes and layers a window may use where a smoothed structure steers."""
-
-LINE = 16
 
 LARGE = 2**24
 """Bytes of a field from which on it slides."""
@@ -75,8 +74,8 @@ def advance_volume(
         target = pair[index % 2]
         if target is None:
             target = pair[index % 2] = fresh(u)
-        flat = _flat(source)
-        arrays = [flat, flat if steer is None else _flat(steer), _flat(before), _flat(target)]
+        given = flat(source)
+        arrays = [given, given if steer is None else flat(steer), flat(before), flat(target)]
         _step(form, u.shape, arrays, numbers, mix)
         before, source = source, target
     return source
@@ -96,23 +95,19 @@ def _halo(form: SpaceForm) -> int:
 def _sliding(
     form: SpaceForm, u: Tensor, steps: Sequence[tuple[float, float]], steer: Tensor | None, thickness: int, planes: int
 ) -> Tensor:
-    given, voxels, gap = _flat(u), u.numel(), planes * u.shape[3] * u.shape[4]
+    given, voxels, gap = flat(u), u.numel(), planes * u.shape[3] * u.shape[4]
     kept = np.empty(voxels + gap, given.dtype)
     source = given
     for index, numbers in enumerate(steps):
         # The last step ends at the start of the memory, the one before it at its end, and so on.
         upwards = (len(steps) - 1 - index) % 2 == 1
         target = kept[gap:] if upwards else kept[:voxels]
-        arrays = [source, source if steer is None else _flat(steer), source, target]
+        arrays = [source, source if steer is None else flat(steer), source, target]
         _step(form, u.shape, arrays, numbers, 1.0, thickness if index else 0, upwards)
         source = target
     del arrays, source, target
     kept.resize(voxels, refcheck=False)  # gives the gap back; nothing else refers to this memory
     return torch.from_numpy(kept).view(u.shape)
-
-
-def _flat(u: Tensor) -> Array:
-    return u.numpy().reshape(-1)
 
 
 def _even(length: int, longest: int, times: int) -> list[tuple[int, int]]:
@@ -124,7 +119,7 @@ def _even(length: int, longest: int, times: int) -> list[tuple[int, int]]:
 
 
 def _step(
-    form: SpaceForm, shape: Sequence[int], flat: Sequence[Array], numbers: tuple[float, float], mix: float,
+    form: SpaceForm, shape: Sequence[int], arrays: Sequence[Array], numbers: tuple[float, float], mix: float,
     thickness: int = 0, upwards: bool = False,
 ) -> None:  # fmt: skip
     """One step from the first array, steered by the second, extrapolated from the third, into the fourth.
@@ -133,7 +128,7 @@ def _step(
     With a ``thickness``, field after field and slab after slab, from the last to the first if ``upwards``.
     """
     n, C, D, H, W = shape
-    real = flat[0].dtype
+    real = arrays[0].dtype
     members = C if form.couple_channels else 1
     h_z, h_y, h_x = form.spacing
     unit = 1 / (16 * h_x**2)
@@ -143,7 +138,7 @@ def _step(
     law = RANK_ONE if form.keep and form.rank_one else law
     kind = KINDS.get(form.diffusivity, 0)
     front, _ = amplitude(form.diffusivity, contrast)
-    steered = flat[1] is not flat[0] or bool(form.taps)
+    steered = arrays[1] is not arrays[0] or bool(form.taps)
     sets = form.taps or ((1.0,),) * 6
     taps = np.array([w for weights in sets for w in weights], real)
     radius = np.array([len(weights) - 1 for weights in sets], np.int64)
@@ -178,7 +173,7 @@ def _step(
             sizes += [0] * 5
         where = np.empty(2 * int(radius.max()) + 4, np.int64)
         kernel(
-            *flat, first, members, D, H, W, z0, z1, r0, r1, c0, c1,
+            *arrays, first, members, D, H, W, z0, z1, r0, r1, c0, c1,
             real.type(tau * front * unit), real.type(mix), k, k_seen,
             real.type(rate(form.diffusivity, contrast) * unit), real.type(form.across),
             taps, start, radius, weights, where, *room(tuple(sizes), real),
