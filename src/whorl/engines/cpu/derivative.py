@@ -1,4 +1,4 @@
-"""The transposed derivative of one step, on a strip of rows: the same passes as the step itself, on two fields.
+"""The transposed derivative of one step, for rows of cells.
 
 With D = h(J) and w the derivative of the loss with respect to the result, the derivative with respect to the image is
 
@@ -9,84 +9,55 @@ and w. Derivatives with respect to numbers come from two sums per field and row 
 do not depend on how the image was split.
 """
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from whorl.engines.cpu.arithmetic import at, compiled, half, put, source_stamp, zero
-from whorl.engines.cpu.linearised import flux_pair, linearise, products
-from whorl.engines.cpu.rows import divergence_row, structure
-from whorl.engines.cpu.strips import reach, smooth_fields, subtract_smoothed
+from whorl.engines.cpu.arithmetic import at, compiled, fma, half, put, zero
+from whorl.engines.cpu.cells import bilinear, collect, entries, flow, haar, spread
 
-__all__ = ["derivative"]
+__all__ = ["flux_pair", "products", "total"]
 
 
-@cache
-def derivative(coupling: int, kind: int) -> Callable[..., int]:
-    """The kernel for one coupling and one diffusivity.
+@compiled()
+def products(
+    coupling: int, first: bool, x: Any, y: Any, t: int, b: int, n: int, w: float, k: Any,
+    Sa: Any, Sb: Any, Sc: Any, Sr: Any,
+) -> None:  # fmt: skip
+    """Add w times the symmetric product of two fields' details to S; the part of gamma stands apart, in Sr."""
+    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), w * at(k, 4)
+    for j in range(n):
+        p, q, r = haar(x, t, b, j)
+        p_, q_, r_ = haar(y, t, b, j)
+        xx, xy, yy = bilinear(coupling, p, q, r, p_, q_, r_, Y, Z, d, dY)
+        collect(coupling, first, j, Sa, Sb, Sc, w, xx, xy, yy)
+        put(Sr, j, e * r * r_ if first else fma(e * r, r_, at(Sr, j)))
 
-    As the strip, with ``w`` beside ``u``, ``both[g]`` the fields of a group of either kind, and ``sums[y, f]`` for the
-    two sums of every row of cells and field.
+
+@compiled()
+def flux_pair(
+    coupling: int, x: Any, y: Any, t: int, b: int, n: int, A: Any, B: Any, C: Any, Sa: Any, Sb: Any, Sc: Any,
+    k: Any, k_seen: Any, factor: float, weight: float, across: Any, down: Any, c: int, E: Any, F: Any,
+    one_: Any, two_: Any,
+) -> None:  # fmt: skip
+    """Spread ``factor`` times the flux of y under D and ``weight`` times the derivative of the structure of x along S.
+
+    The products of both with the details of x are left in ``one_`` and ``two_``.
     """
-    stamp = source_stamp()
-
-    @compiled(cache=True)
-    def kernel(
-        u: Any, w: Any, out: Any, sums: Any, image: int, C: int, H: int, W: int, r0: int, r1: int,
-        channel: Any, scale: Any, seen: Any, moved: Any, both: Any, weight: Any, factor: Any, ones: Any,
-        taps: Any, start: Any, radius: Any, k: Any, k_seen: Any, rate: float, unit: float,
-        x: Any, y: Any, sources: Any, chunk: int,
-    ) -> int:  # fmt: skip
-        halo = reach(both, scale, radius)
-        low, high = max(0, r0 - halo), min(H, r1 + halo)
-        top, bottom = max(0, low - 1), min(H, high + 1)
-        smooth_fields(u, image * C, H, W, top, bottom, channel, scale, taps, start, radius, x)
-        smooth_fields(w, image * C, H, W, top, bottom, channel, scale, taps, start, radius, y)
-        pitch, height = W + 2, bottom - top
-        buffer = chunk + 1
-        Ja, Jb, Jc = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
-        Sa, Sb, Sc = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
-        E, F, Sr = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
-        one, two = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
-        lane = (W + chunk - 1) // chunk * buffer
-        across, down = np.zeros(both.shape[1] * lane, u.dtype), np.zeros(both.shape[1] * lane, u.dtype)
-        for g in range(both.shape[0]):
-            for i in range(low, high + 1):
-                above, below = (max(i - 1, 0) - top) * pitch, (min(i, H - 1) - top) * pitch
-                counted = r0 <= i < r1 or i == H == r1
-                for column in range(0, W, chunk):
-                    n = min(chunk, W - column)
-                    for m in range(seen.shape[1]):
-                        f = seen[g, m]
-                        t, b = f * height * pitch + above + column, f * height * pitch + below + column
-                        structure(coupling, m == 0, x, t, b, n + 1, at(weight, f), k_seen, Ja, Jb, Jc)
-                    for m in range(moved.shape[1]):
-                        f = moved[g, m]
-                        t, b = f * height * pitch + above + column, f * height * pitch + below + column
-                        products(coupling, m == 0, x, y, t, b, n + 1, at(factor, f), k, Sa, Sb, Sc, Sr)
-                    linearise(coupling, kind, n + 1, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit)
-                    for m in range(both.shape[1]):
-                        f = both[g, m]
-                        t, b = f * height * pitch + above + column, f * height * pitch + below + column
-                        c = m * lane + column // chunk * buffer
-                        flux_pair(
-                            coupling, x, y, t, b, n + 1, Ja, Jb, Jc, Sa, Sb, Sc, k, k_seen,
-                            at(factor, f), at(weight, f), across, down, c, E, F, one, two,
-                        )  # fmt: skip
-                        if i > low:
-                            divergence_row(sources, (f * (high - low) + i - 1 - low) * W + column, n, E, F)
-                        if counted:
-                            border = 0.5 if i == 0 or i == H else 1.0
-                            sums[i, f, 0] += border * total(one, n, column == 0, column + n == W)
-                            sums[i, f, 1] += border * total(two, n, column == 0, column + n == W)
-        subtract_smoothed(
-            w, out, image * C, C, H, W, r0, r1, low, high, channel, scale, both, ones, taps, start, radius, sources
-        )
-        return stamp
-
-    return kernel
+    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
+    Y_, Z_, d_, dY_ = at(k_seen, 0), half(weight) * at(k_seen, 1), at(k_seen, 2), at(k_seen, 3)
+    twice = weight + weight
+    for j in range(n):
+        p, q, r = haar(x, t, b, j)
+        p_, q_, r_ = haar(y, t, b, j)
+        d11, d12, d22 = entries(coupling, j, A, B, C)
+        s11, s12, s22 = entries(coupling, j, Sa, Sb, Sc)
+        P1, Q1, R1 = flow(coupling, d11, d12, d22, p_, q_, r_, Y, Z, d, dY, e)
+        P2, Q2, R2 = flow(coupling, s11, s12, s22, p, q, r, Y_, Z_, d_, dY_, zero(e))
+        put(one_, j, fma(P1, p, fma(Q1, q, R1 * r)))
+        put(two_, j, fma(P2, p, fma(Q2, q, R2 * r)))
+        P, Q, R = fma(factor, P1, twice * P2), fma(factor, Q1, twice * Q2), fma(factor, R1, twice * R2)
+        spread(P, Q, R, j, across, down, c, E, F)
 
 
 @compiled()

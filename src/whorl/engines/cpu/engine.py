@@ -1,32 +1,25 @@
 """The compiled engine for processors: forms in, tensors out."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from whorl.engines.base import Row, Steps
-from whorl.engines.cpu.coherent import coherent
-from whorl.engines.cpu.derivative import derivative
-from whorl.engines.cpu.fields import Array, Fields, Values, constants, directions, fields_of, gradients, kind
+from whorl.engines.cpu.by_strips import by_strips, diffusion_tensors
+from whorl.engines.cpu.fields import Values, fields_of, gradients
 from whorl.engines.cpu.held import held
-from whorl.engines.cpu.passes import diffusion_tensors, fourth_order, in_passes, scale_of
-from whorl.engines.cpu.strips import strip
-from whorl.engines.cpu.tangents import tangents
-from whorl.engines.cpu.threads import bands, run
+from whorl.engines.cpu.passes import fourth_order, in_passes
+from whorl.engines.cpu.strips import ALONG, BACK, STEP
 from whorl.engines.cpu.volumes import advance_volume, lacks
-from whorl.engines.cpu.workspace import flat, fresh, precision, room
+from whorl.engines.cpu.workspace import flat, fresh, precision
 from whorl.engines.differentiable import ForwardEngine, plane_form
 from whorl.steps import BIHARMONIC, Form, Known, SpaceForm, Step
 
 __all__ = ["NumbaEngine"]
-
-CHUNK = 1023
-"""Pixels per chunk of a row in a strip; its cells and their buffers fit into the first-level cache."""
 
 
 class NumbaEngine(ForwardEngine):
@@ -80,60 +73,14 @@ class NumbaEngine(ForwardEngine):
         return steps.one_by_one(u, lambda u, each: advance_volume(form, u, [pair(each)], steer=steer))
 
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
-        n, C, H, W = u.shape
-        form, given = plane_form(step), Values.of(numbers)
-        where = fields_of(form, C, precision(u))
-        values = constants(form, where, given)
-        kernel = derivative(*kind(form))
-        out = torch.empty_like(u)
-        pixels, cotangent, result = flat(u), flat(w), flat(out)
-        sums = np.zeros((n, H + 1, where.fields, 2))
-        ones = np.ones(where.fields, where.taps.dtype)
-
-        def work(image: int, r0: int, r1: int, *rooms: Array) -> None:
-            kernel(
-                pixels, cotangent, result, sums[image], image, C, H, W, r0, r1,
-                where.channel, where.scale, where.seen, where.moved, where.both, values.weight, values.factor, ones,
-                where.taps, where.start, where.radius, where.flux, where.structure, values.rate, values.unit,
-                *rooms, CHUNK,
-            )  # fmt: skip
-
-        _by_strips(work, where, where.halo(where.both) + 1, u)
-        return out, gradients(form, where, sums.sum((0, 1)), given).tensors()
+        form, given, out = plane_form(step), Values.of(numbers), torch.empty_like(u)
+        sums = by_strips(BACK, form, u, w, flat(out), given)
+        return out, gradients(form, fields_of(form, u.shape[1], precision(u)), sums, given).tensors()
 
     def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Known, moves: Sequence[Known]) -> Tensor:
-        n, C, H, W = u.shape
-        form, given = plane_form(step), Values.of(numbers)
-        where = fields_of(form, C, precision(u))
-        values = constants(form, where, given)
-        moved = [directions(form, where, given, Values.of(move)) for move in moves]
-        d_weight, d_factor = (np.concatenate(parts).astype(where.taps.dtype) for parts in zip(*moved, strict=True))
-        kernel = tangents(*kind(form))
         out = torch.empty_like(du)
-        pixels, moving, result = flat(u), flat(du), flat(out)
-        ones = np.ones(where.fields, where.taps.dtype)
-
-        def work(image: int, r0: int, r1: int, *rooms: Array) -> None:
-            kernel(
-                pixels, moving, result, len(du), n, image, C, H, W, r0, r1,
-                where.channel, where.scale, where.seen, where.moved, values.weight, values.factor, ones,
-                d_weight, d_factor, where.taps, where.start, where.radius, where.flux, where.structure,
-                values.rate, values.unit, *rooms, CHUNK,
-            )  # fmt: skip
-
-        _by_strips(work, where, where.halo(where.moved) + 1, u)
+        by_strips(ALONG, plane_form(step), u, du, flat(out), Values.of(numbers), [Values.of(move) for move in moves])
         return out
-
-
-def _by_strips(work: Callable[..., None], where: Fields, halo: int, u: Tensor) -> None:
-    """Call ``work(image, first row, last row, *rooms)`` for all strips, with three rooms for the fields of a strip."""
-    n, _, H, W = u.shape
-
-    def one(image: int, r0: int, r1: int) -> None:
-        rows = min(H, r1 + halo) - max(0, r0 - halo)
-        work(image, r0, r1, *room((where.fields * rows * (W + 2),) * 3, where.taps.dtype))
-
-    run(one, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H, n, 4 * halo)])
 
 
 def _values(step: Step, numbers: Sequence[Row]) -> list[Values]:
@@ -150,35 +97,8 @@ def _values(step: Step, numbers: Sequence[Row]) -> list[Values]:
 
 
 def _smoothed(form: Form, u: Tensor, numbers: Values, into: Tensor | None) -> Tensor:
-    n, C, H, W = u.shape
     out = fresh(u) if into is None else into
-    where = fields_of(form, C, precision(u))
-    values = constants(form, where, numbers)
-    kernel = (coherent if form.rho else strip)(*kind(form))
-    scale = where.taps.dtype.type(scale_of(form, float(values.unit)))
-    pixels, result, real = flat(u), flat(out), where.taps.dtype
-    R = len(form.rho[0]) - 1 if form.rho else 0
-    rho = np.array([w for taps in form.rho for w in taps], real)
-    halo = where.halo(where.moved) + 1 + R
-
-    def work(image: int, r0: int, r1: int) -> None:
-        rows = min(H, r1 + halo) - max(0, r0 - halo)
-        each = where.fields * rows * (W + 2)
-        planes = 3 * (r1 - r0 + 2 * halo + 1) * (W + 1) if form.rho else 0
-        fields, sources, entries = room((each, each, planes), real)
-        last = (
-            (real.type(form.floor if form.law == "coherence-enhancing" else 1), rho, R + 1, entries)
-            if form.rho
-            else (CHUNK,)
-        )
-        kernel(
-            pixels, result, image, C, H, W, r0, r1,
-            where.channel, where.scale, where.seen, where.moved, values.weight * scale, values.factor,
-            where.taps, where.start, where.radius, where.flux, where.structure, values.rate / scale, fields, sources,
-            *last,
-        )  # fmt: skip
-
-    run(work, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H, n, 4 * halo)])
+    by_strips(STEP, form, u, u, flat(out), numbers)
     return out
 
 

@@ -1,7 +1,7 @@
 """The form of a step as the arrays its kernels take: which smoothed fields there are, and what each is for."""
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +70,11 @@ class Fields:
         """How many smoothed fields there are."""
         return len(self.channel)
 
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """All of them, in the order in which kernels take them."""
+        return tuple(vars(self).values())
+
 
 @dataclass(frozen=True)
 class Constants:
@@ -110,9 +115,7 @@ def fields_of(form: Form, channels: int, dtype: str) -> Fields:
 def constants(form: Form, where: Fields, numbers: Values) -> Constants:
     """The numbers of one call, from the values of its parameters."""
     real = where.taps.dtype
-    front, _ = amplitude(form.diffusivity, numbers.contrast)
-    flows, b = _roles(form, where, form.omega, numbers.beta, flux=True)
-    steers, b_seen = _roles(form, where, form.inside, numbers.seen, flux=False)
+    front, _, flows, b, steers, b_seen = _parts(form, where, numbers)
     return Constants(
         weight=(steers * b_seen**2).astype(real),
         factor=(numbers.tau * front * flows * b**2).astype(real),
@@ -126,9 +129,7 @@ def gradients(form: Form, where: Fields, sums: Array, numbers: Values) -> Values
 
     ``sums[f]`` holds the derivatives with respect to ``factor[f]`` and ``weight[f]``, with the opposite sign.
     """
-    front, power = amplitude(form.diffusivity, numbers.contrast)
-    flows, b = _roles(form, where, form.omega, numbers.beta, flux=True)
-    steers, b_seen = _roles(form, where, form.inside, numbers.seen, flux=False)
+    front, power, flows, b, steers, b_seen = _parts(form, where, numbers)
     to_factor, to_weight = -sums[:, 0], -sums[:, 1]
     by_tau = float((to_factor * front * flows * b**2).sum())
     # The tensor depends on J / lambda², so that a larger contrast acts like smaller weights.
@@ -159,11 +160,8 @@ def kind(form: Form) -> tuple[int, int]:
 def directions(form: Form, where: Fields, numbers: Values, moved: Values) -> tuple[Array, Array]:
     """How weights and factors of the fields move when the numbers do; the contrast moves the weights."""
     tau = numbers.tau
-    front, power = amplitude(form.diffusivity, numbers.contrast)
-    flows, b = _roles(form, where, form.omega, numbers.beta, flux=True)
-    steers, b_seen = _roles(form, where, form.inside, numbers.seen, flux=False)
-    _, db = _roles(form, where, form.omega, moved.beta, flux=True)
-    _, db_seen = _roles(form, where, form.inside, moved.seen, flux=False)
+    front, power, flows, b, steers, b_seen = _parts(form, where, numbers)
+    _, _, _, db, _, db_seen = _parts(form, where, moved._replace(contrast=numbers.contrast))
     growth = moved.contrast / numbers.contrast
     d_weight = steers * (2 * b_seen * db_seen - 2 * growth * b_seen**2)
     d_factor = front * flows * (moved.tau * b**2 + 2 * tau * b * db + power * growth * tau * b**2)
@@ -195,6 +193,13 @@ def _indices(groups: list[list[Place]], index: dict[Place, int]) -> Array:
 def _first(form: Form) -> int:
     """Where the scales of the structure start."""
     return 0 if form.structure.taps == form.flux.taps else len(form.flux.taps)
+
+
+def _parts(form: Form, where: Fields, numbers: Values) -> tuple[float, int, Array, Array, Array, Array]:
+    """The amplitude and its power of the contrast; per field, its weight and beta in the flux and in the structure."""
+    flux = _roles(form, where, form.omega, numbers.beta, flux=True)
+    structure = _roles(form, where, form.inside, numbers.seen, flux=False)
+    return *amplitude(form.diffusivity, numbers.contrast), *flux, *structure
 
 
 def _roles(

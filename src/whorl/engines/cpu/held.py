@@ -1,19 +1,19 @@
-"""What holds an image during a step, as the arrays its kernels take: data with weights, and known pixels."""
+"""Data with their weights and known pixels of a step, as the arrays its kernels take."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor
 
+from whorl.engines.cpu.fields import Array
+from whorl.engines.cpu.workspace import flat
 from whorl.steps import Step
 
 __all__ = ["Held", "held"]
 
-Array = np.ndarray[Any, Any]
-
 
 class Held(NamedTuple):
-    """Whether data pull, and ``data, weights, weighed, known, masked`` of the pipeline."""
+    """Whether there is a data term, and the arrays ``data, weights, weighed, known, masked`` of the pipeline."""
 
     pulled: bool
     arrays: tuple[Array, ...]
@@ -28,7 +28,7 @@ def held(step: Step | None, u: Tensor) -> Held:
     term, kept = (None, None) if step is None else (step.fidelity, step.kept)
     if term is not None:
         f, w = term.on(u)
-        data, (weights, weighed) = f.to(u.dtype).contiguous().numpy().reshape(-1), _planes(w, u)
+        data, (weights, weighed) = flat(f.to(u.dtype).contiguous()), _planes(w, u)
         weights = weights.astype(real, copy=False)
     if kept is not None:
         known, masked = _planes(kept.get_buffer("known"), u)
@@ -42,4 +42,4 @@ def _planes(part: Tensor, u: Tensor) -> tuple[Array, Array]:
     images, channels = part.shape[:2]
     image, channel = np.divmod(np.arange(n * c), c)
     plane = (image % images) * channels + channel % channels
-    return part.contiguous().numpy().reshape(-1), plane.astype(np.int64)
+    return flat(part.contiguous()), plane.astype(np.int64)

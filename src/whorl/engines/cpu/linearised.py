@@ -8,32 +8,16 @@ slopes at both eigenvalues, m' their mean and n' half their difference,
     trace  of L S  =  m' trace + n' kappa
     along  of L S  =  n' trace + m' kappa          across of L S  =  s times the part across.
 
-Only the direction is divided by :math:`\delta`, so equal eigenvalues are no exception.
+Only the direction is divided by :math:`\delta`, so equal eigenvalues need no special case.
 """
 
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, half, one, put, tiny, zero
-from whorl.engines.cpu.cells import bilinear, collect, entries, flow, haar, spread
 from whorl.engines.cpu.diffusivities import secant, slope, value
 from whorl.engines.cpu.tensors import parted
 
-__all__ = ["flux_pair", "linearise", "products"]
-
-
-@compiled()
-def products(
-    coupling: int, first: bool, x: Any, y: Any, t: int, b: int, n: int, w: float, k: Any,
-    Sa: Any, Sb: Any, Sc: Any, Sr: Any,
-) -> None:  # fmt: skip
-    """Add w times the symmetric product of two fields' details to S; the part of gamma stands apart, in Sr."""
-    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), w * at(k, 4)
-    for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        p_, q_, r_ = haar(y, t, b, j)
-        xx, xy, yy = bilinear(coupling, p, q, r, p_, q_, r_, Y, Z, d, dY)
-        collect(coupling, first, j, Sa, Sb, Sc, w, xx, xy, yy)
-        put(Sr, j, e * r * r_ if first else fma(e * r, r_, at(Sr, j)))
+__all__ = ["linearise"]
 
 
 @compiled()
@@ -103,29 +87,3 @@ def _turn(
 
 linearise = by_literal(_linearise_uncoupled, _linearise_isotropic, _linearise_anisotropic, _linearise_edges)
 """Replace J by the tensor D = h(J), and S by L_h(J)[S]."""
-
-
-@compiled()
-def flux_pair(
-    coupling: int, x: Any, y: Any, t: int, b: int, n: int, A: Any, B: Any, C: Any, Sa: Any, Sb: Any, Sc: Any,
-    k: Any, k_seen: Any, factor: float, weight: float, across: Any, down: Any, c: int, E: Any, F: Any,
-    one_: Any, two_: Any,
-) -> None:  # fmt: skip
-    """Spread ``factor`` times the flux of y under D and ``weight`` times the derivative of the structure of x along S.
-
-    The products of both with the details of x are left in ``one_`` and ``two_``.
-    """
-    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
-    Y_, Z_, d_, dY_ = at(k_seen, 0), half(weight) * at(k_seen, 1), at(k_seen, 2), at(k_seen, 3)
-    twice = weight + weight
-    for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        p_, q_, r_ = haar(y, t, b, j)
-        d11, d12, d22 = entries(coupling, j, A, B, C)
-        s11, s12, s22 = entries(coupling, j, Sa, Sb, Sc)
-        P1, Q1, R1 = flow(coupling, d11, d12, d22, p_, q_, r_, Y, Z, d, dY, e)
-        P2, Q2, R2 = flow(coupling, s11, s12, s22, p, q, r, Y_, Z_, d_, dY_, zero(e))
-        put(one_, j, fma(P1, p, fma(Q1, q, R1 * r)))
-        put(two_, j, fma(P2, p, fma(Q2, q, R2 * r)))
-        P, Q, R = fma(factor, P1, twice * P2), fma(factor, Q1, twice * Q2), fma(factor, R1, twice * R2)
-        spread(P, Q, R, j, across, down, c, E, F)

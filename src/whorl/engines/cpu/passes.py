@@ -1,4 +1,4 @@
-"""Steps whose cells see single pixels: many of them in one pass over the image, rows of all of them in the cache."""
+"""Steps without smoothing: many of them in one pass over the image, with the rows of all of them in the cache."""
 
 import math
 from typing import Any
@@ -7,17 +7,17 @@ import numpy as np
 from torch import Tensor
 
 from whorl.engines.base import Row, Steps
-from whorl.engines.cpu.fields import Array, Values, constants, fields_of, kind
+from whorl.engines.cpu.by_strips import Tensors, scale_of
+from whorl.engines.cpu.fields import Values, constants, fields_of, kind
 from whorl.engines.cpu.held import Held, held
 from whorl.engines.cpu.pipeline import GIVEN, LINE, SLOTS, pipeline, pitch
 from whorl.engines.cpu.rows import LANE
-from whorl.engines.cpu.steering import steering
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, precision, room
 from whorl.engines.differentiable import plane_form
 from whorl.steps import Form
 
-__all__ = ["Tensors", "diffusion_tensors", "fourth_order", "in_passes", "scale_of"]
+__all__ = ["fourth_order", "in_passes"]
 
 CACHE = 2**20
 """Bytes of row buffers a pipeline may use: a usual second-level cache."""
@@ -27,9 +27,6 @@ DEPTH = min(12, LINE)
 
 NARROW = 1024
 """Columns below which a pass takes fewer steps rather than fewer columns."""
-
-Tensors = tuple[Array, Array, Array]
-"""The entries of one diffusion tensor for each cell and group of fields."""
 
 
 def in_passes(
@@ -96,7 +93,7 @@ def in_passes(
 
 
 def fourth_order(steps: Steps, u: Tensor) -> Tensor:
-    """Every step as two of second order, there and back by the root of its size."""
+    """Every step as two of second order, whose sizes are plus and minus the square root of its own."""
     form = plane_form(steps.step)
 
     def one(u: Tensor, each: Row) -> Tensor:
@@ -105,34 +102,6 @@ def fourth_order(steps: Steps, u: Tensor) -> Tensor:
         return in_passes(form, u, pair, [], None, held(None, u))
 
     return steps.one_by_one(u, one)
-
-
-def diffusion_tensors(form: Form, u: Tensor, numbers: Values) -> Tensors:
-    """The diffusion tensors of the image."""
-    n, C, H, W = u.shape
-    where = fields_of(form, C, precision(u))
-    values, real = constants(form, where, numbers), where.taps.dtype
-    used = np.unique(where.seen)
-    seen, kernel, pixels = np.searchsorted(used, where.seen), steering(*kind(form)), flat(u)
-    scale = real.type(scale_of(form, float(values.unit)))
-    count = n * len(seen) * (H + 1) * (W + 1)
-    lacking = {"isotropic": (1, 2), "uncoupled": (1,)}.get(form.law, ())
-    A, B, D = (np.empty(0 if entry in lacking else count, real) for entry in range(3))
-
-    def work(image: int, r0: int, r1: int) -> None:
-        (fields,) = room((len(used) * (r1 - r0 + 1) * (W + 2),), real)
-        kernel(
-            pixels, image, C, H, W, r0, r1, where.channel[used], where.scale[used], seen, values.weight[used] * scale,
-            where.taps, where.start, where.radius, where.structure, values.rate / scale, real.type(1), fields, A, B, D,
-        )  # fmt: skip
-
-    run(work, [(image, r0, r1) for image in range(n) for r0, r1 in bands(H + 1, n, 32)])
-    return A, B, D
-
-
-def scale_of(form: Form, unit: float) -> float:
-    """The power of two that brings structures of the size of the squared contrast, ``1 / unit``, to the size of 1."""
-    return 2.0 ** math.floor(math.log2(unit)) if form.law == "anisotropic" else 1.0
 
 
 def _window(W: int, pixel: int, steps: int) -> tuple[int, int]:

@@ -46,11 +46,14 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
     """The kernel for one coupling and one diffusivity, for ``together`` coupled fields: 1, 3, 0 (any), or ``GIVEN``.
 
     It advances rows ``r0 <= y < r1`` and columns ``c0 <= x < c1`` of ``members`` coupled fields, from ``first`` on,
-    of the flat array ``u``, by ``len(taus)`` steps. It works on columns ``left <= x < right``: what the window's own
-    mirrored ends do wrong creeps in by one pixel per step and must not reach the columns asked for. Where ``mixes`` is
-    not 1, the step is extrapolated from the iterate before, which is ``before`` for the first; if ``keep``, the last
-    iterate but one goes to ``out_before``. ``rows``, ``across`` and ``down`` give room for ``SLOTS`` rows and one of
-    fluxes per step and member, and one more row per member; ``J`` for a tensor, or holds the given ones of all cells.
+    of the flat array ``u``, by ``len(taus)`` steps. It works on columns ``left <= x < right``. Their ends are mirrored
+    even where the image goes on; the error made there moves inwards by one pixel per step, so these columns must reach
+    at least as many pixels as steps beyond those asked for, or to the border of the image.
+
+    Where ``mixes`` is not 1, the step is extrapolated from the iterate before, which is ``before`` for the first; if
+    ``keep``, the last iterate but one goes to ``out_before``. ``rows``, ``across`` and ``down`` give room for ``SLOTS``
+    rows and one of fluxes per step and member, and one more row per member; ``J`` for a tensor, or holds the given ones
+    of all cells.
 
     Where ``pulls`` is not empty, every step goes by ``pulls[s] * weights`` towards ``data``, a flat batch like ``u``;
     where ``known`` is not empty, pixels with a one in it keep their values. Field f has the plane ``weighed[f]`` of the
@@ -89,7 +92,7 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
                 b = (SLOTS * s + min(y, H - 1) % SLOTS) * size + LINE - 1
                 c, done = s * size + LINE - 1, (y - 1) % SLOTS
                 a, z = (0, width) if spare else (c0 - left, c1 - left)
-                # Where the pixels go: to the image after the last step, nowhere from the first row of cells.
+                # The last step writes its pixels to the image; the first row of cells completes no pixels.
                 place = (first * H + y - 1) * W + left
                 target, ahead, apart = rows, nowhere, pitch
                 if y > top and spare > 0:
@@ -98,23 +101,18 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
                     target, ahead, apart = out, place, H * W
                 if together == 1:
                     step_alone(coupling, kind, rows, t, b, a, z, k, rate, more, across, down, c, target, ahead, tau)
-                elif together == GIVEN:
-                    cell = (first // members * (H + 1) + y) * (W + 1) + left
-                    for m in range(members):
-                        step_under(
-                            coupling, rows, t + m * pitch, b + m * pitch, a, z, Ja[cell:], Jb[cell:], Jc[cell:], k,
-                            across, down, c + m * pitch, target, ahead + m * apart, tau,
-                        )  # fmt: skip
                 elif together == 3:
                     step_three(coupling, kind, rows, t, b, a, z, k, rate, more, across, down, c, rows, ahead, tau)
                 else:
-                    for m in range(members):
+                    cell = (first // members * (H + 1) + y) * (W + 1) + left if together == GIVEN else 0
+                    for m in range(0 if together == GIVEN else members):
                         up, low = t + m * pitch, b + m * pitch
                         structure(coupling, m == 0, rows, up, low, width + 1, one(rate), k, Ja, Jb, Jc)
-                    tensor(coupling, kind, width + 1, Ja, Jb, Jc, rate, more)
+                    if together != GIVEN:
+                        tensor(coupling, kind, width + 1, Ja, Jb, Jc, rate, more)
                     for m in range(members):
                         step_under(
-                            coupling, rows, t + m * pitch, b + m * pitch, a, z, Ja, Jb, Jc, k,
+                            coupling, rows, t + m * pitch, b + m * pitch, a, z, Ja[cell:], Jb[cell:], Jc[cell:], k,
                             across, down, c + m * pitch, target, ahead + m * apart, tau,
                         )  # fmt: skip
                 if y == top:

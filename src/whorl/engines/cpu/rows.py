@@ -55,7 +55,7 @@ def step_alone(
 ) -> None:  # fmt: skip
     """``y = x - tau K^T flux`` for pixels low <= j < high of a field that is coupled with no other.
 
-    Structure, tensor, flux and step in one loop: cell j + 1 completes pixel j with what cell j left behind.
+    Structure, tensor, flux and step are computed in one loop: pixel j lies between cells j and j + 1.
     """
     Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
     p, q, r = haar(x, t, b, low)

@@ -1,4 +1,4 @@
-"""The derivative of one step along several directions, on a strip of rows: forward mode.
+"""The derivative of one step along a direction, for rows of cells: forward mode.
 
 A direction moves the image by y and the numbers of the step by ``d_factor`` and ``d_weight``. With D = h(J) it moves
 
@@ -8,77 +8,12 @@ A direction moves the image by y and the numbers of the step by ``d_factor`` and
 where x_f and y_f are the smoothed fields. A larger contrast acts like smaller weights and is counted there.
 """
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-import numpy as np
-
-from whorl.engines.cpu.arithmetic import at, compiled, fma, half, one, source_stamp, zero
+from whorl.engines.cpu.arithmetic import at, compiled, fma, half, one, zero
 from whorl.engines.cpu.cells import bilinear, collect, entries, flow, haar, measure, spread
-from whorl.engines.cpu.linearised import linearise
-from whorl.engines.cpu.rows import divergence_row
-from whorl.engines.cpu.strips import reach, smooth_fields, subtract_smoothed
 
-__all__ = ["tangents"]
-
-
-@cache
-def tangents(coupling: int, kind: int) -> Callable[..., int]:
-    """The kernel for one coupling and one diffusivity; ``v`` and ``out`` hold one batch of images per direction."""
-    stamp = source_stamp()
-
-    @compiled(cache=True)
-    def kernel(
-        u: Any, v: Any, out: Any, directions: int, images: int, image: int, C: int, H: int, W: int, r0: int, r1: int,
-        channel: Any, scale: Any, seen: Any, moved: Any, weight: Any, factor: Any, ones: Any,
-        d_weight: Any, d_factor: Any, taps: Any, start: Any, radius: Any, k: Any, k_seen: Any, rate: float, unit: float,
-        x: Any, y: Any, sources: Any, chunk: int,
-    ) -> int:  # fmt: skip
-        halo = reach(moved, scale, radius)
-        low, high = max(0, r0 - halo), min(H, r1 + halo)
-        top, bottom = max(0, low - 1), min(H, high + 1)
-        smooth_fields(u, image * C, H, W, top, bottom, channel, scale, taps, start, radius, x)
-        pitch, height = W + 2, bottom - top
-        buffer = chunk + 1
-        Ja, Jb, Jc = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
-        Sa, Sb, Sc = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
-        E, F, Sr = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.zeros(buffer, u.dtype)
-        lane = (W + chunk - 1) // chunk * buffer
-        across, down = np.zeros(moved.shape[1] * lane, u.dtype), np.zeros(moved.shape[1] * lane, u.dtype)
-        fields = channel.shape[0]
-        for d in range(directions):
-            here = d * images + image
-            smooth_fields(v, here * C, H, W, top, bottom, channel, scale, taps, start, radius, y)
-            for g in range(moved.shape[0]):
-                for i in range(low, high + 1):
-                    above, below = (max(i - 1, 0) - top) * pitch, (min(i, H - 1) - top) * pitch
-                    for column in range(0, W, chunk):
-                        n = min(chunk, W - column)
-                        for m in range(seen.shape[1]):
-                            f = seen[g, m]
-                            t, b = f * height * pitch + above + column, f * height * pitch + below + column
-                            moving_structure(
-                                coupling, m == 0, x, y, t, b, n + 1, at(weight, f), at(d_weight, d * fields + f),
-                                k_seen, Ja, Jb, Jc, Sa, Sb, Sc,
-                            )  # fmt: skip
-                        linearise(coupling, kind, n + 1, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit)
-                        for m in range(moved.shape[1]):
-                            f = moved[g, m]
-                            t, b = f * height * pitch + above + column, f * height * pitch + below + column
-                            c = m * lane + column // chunk * buffer
-                            moving_flux(
-                                coupling, x, y, t, b, n + 1, Ja, Jb, Jc, Sa, Sb, Sc, k,
-                                at(factor, f), at(d_factor, d * fields + f), across, down, c, E, F,
-                            )  # fmt: skip
-                            if i > low:
-                                divergence_row(sources, (f * (high - low) + i - 1 - low) * W + column, n, E, F)
-            subtract_smoothed(
-                v, out, here * C, C, H, W, r0, r1, low, high, channel, scale, moved, ones, taps, start, radius, sources
-            )
-        return stamp
-
-    return kernel
+__all__ = ["moving_flux", "moving_structure"]
 
 
 @compiled()
