@@ -110,6 +110,17 @@ def test_force_replaces_nothing_but_a_copy_of_the_page(tmp_path: Path) -> None:
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
 
+@pytest.mark.parametrize(("error", "silent"), [(ConnectionResetError, True), (BrokenPipeError, True), (OSError, False)])
+def test_a_visitor_who_leaves_is_no_error(
+    server: ThreadingHTTPServer, capsys: pytest.CaptureFixture[str], error: type[Exception], silent: bool
+) -> None:
+    try:
+        raise error("while sending")
+    except OSError:
+        server.handle_error(None, ("127.0.0.1", 1))  # type: ignore[arg-type]
+    assert (capsys.readouterr().err == "") is silent
+
+
 def test_command_serves_until_interrupted() -> None:
     command = [sys.executable, "-m", "whorl", "page", "--no-browser", "--port", "0"]
     env = {**os.environ, "PYTHONPATH": str(STATIC.parents[2])}
@@ -119,7 +130,9 @@ def test_command_serves_until_interrupted() -> None:
         host, port = line.split("http://")[1].split("/")[0].split(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=10)
         connection.request("GET", "/")
-        assert connection.getresponse().status == 200
+        response = connection.getresponse()
+        response.read()
+        assert response.status == 200
         connection.close()
         process.send_signal(2)
         out, errors = process.communicate(timeout=20)

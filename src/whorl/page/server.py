@@ -1,6 +1,7 @@
 """A local server for the page, and a copy of it for other servers."""
 
 import shutil
+import sys
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -33,7 +34,7 @@ def make_server(port: int | None = None, folder: Path = STATIC) -> ThreadingHTTP
 
     for wanted in (PREFERRED_PORT, 0) if port is None else (port,):
         try:
-            return ThreadingHTTPServer((HOST, wanted), handler)
+            return _Server((HOST, wanted), handler)
         except OSError as error:
             reason = error.strerror or str(error)
     raise ValueError(f"port {wanted} cannot be used ({reason}). Choose another with --port, or leave it out.")
@@ -50,6 +51,14 @@ def copy_site(folder: str | Path, *, force: bool = False) -> Path:
     with beside(target, force=True, folder=True) as part:
         shutil.copytree(STATIC, part, dirs_exist_ok=True)
     return target
+
+
+class _Server(ThreadingHTTPServer):
+    """A visitor who leaves before all is sent is no error to show in the terminal."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(SimpleHTTPRequestHandler):
