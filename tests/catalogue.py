@@ -3,8 +3,9 @@
 import torch
 
 import whorl
-from whorl.activations import Anisotropic, CoherenceEnhancing, EdgeEnhancing, Isotropic, Uncoupled
+from whorl.activations import Anisotropic, CoherenceEnhancing, EdgeContinuing, EdgeEnhancing, Isotropic, Uncoupled
 from whorl.diffusivities import Exponential, FreeForm, Rational, Rescaled, by_name, names
+from whorl.inpainting.methods import method
 from whorl.operators import (
     CellGradient,
     Composed,
@@ -89,6 +90,8 @@ ACTIVATIONS = {
     "edge-enhancing channels": Anisotropic(EdgeEnhancing(Rational(2.0)), ("channels",), gamma=0.3),
     "coherence-enhancing": Anisotropic(CoherenceEnhancing(2.0), ("channels",)),
     "coherence-enhancing, smoothed": Anisotropic(CoherenceEnhancing(2.0), ("channels",), rho=1.0),
+    "edge-continuing": Anisotropic(EdgeContinuing(2.0), ("channels",)),
+    "edge-continuing, smoothed": Anisotropic(EdgeContinuing(2.0), ("channels",), rho=1.0),
     "contrast per channel": Isotropic(Exponential([[1.0], [3.0]])),
     "contrast per channel and scale": Anisotropic(Rational([[1.0, 2.0, 3.0], [4.0, 3.0, 2.0]])),
     "contrast per channel, coupled": Anisotropic(Exponential([[1.0], [3.0]]), ("channels",)),
@@ -105,6 +108,7 @@ MODELS |= {
     "eed, tv": whorl.models.build("eed", contrast=CONTRAST, diffusivity="tv"),
     "ced, spacing": whorl.models.build("ced", contrast=2.0, spacing=(1.0, 2.0), sigma=0.7, rho=2.0, gamma=0.4),
     "ced, no smoothing": whorl.models.build("ced", contrast=CONTRAST, sigma=0, rho=0),
+    "edge-continuing": method("eed", contrast=CONTRAST),
     "integration, no presmoothing": whorl.models.build(
         "weickert-integration", contrast=CONTRAST, sigma=0, directions=6
     ),
@@ -132,6 +136,7 @@ SPATIAL_MODELS |= {
     "weickert-brox, spacing, charbonnier": whorl.models.build(
         "weickert-brox", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0), diffusivity="charbonnier"
     ),
+    "edge-continuing": method("eed", 3, contrast=CONTRAST, rho=1.0),
     "eed, spacing": whorl.models.build("eed", contrast=CONTRAST, spacing=(2.0, 1.0, 1.5), sigma=0.8),
     "ced, spacing": whorl.models.build("ced", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0), rho=2.0),
     "you-kaveh, spacing": whorl.models.build("you-kaveh", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0)),

@@ -10,6 +10,7 @@ from whorl.activations import (
     AxisAligned,
     CoherenceEnhancing,
     CustomLaw,
+    EdgeContinuing,
     EdgeEnhancing,
     Isotropic,
     SymmetricMatrix,
@@ -38,6 +39,7 @@ LAWS = {
     "edge-enhancing lines": EdgeEnhancing(Charbonnier(2.0), keep="lines"),
     "edge-enhancing tv": EdgeEnhancing(RegularisedTV(2.0)),
     "coherence-enhancing": CoherenceEnhancing(1.5),
+    "edge-continuing": EdgeContinuing(1.5),
     "custom": CustomLaw(half, maximum=0.5),
 }
 COUNTER_EXAMPLES = {
@@ -109,6 +111,21 @@ def test_laws_without_coupling_do_not(law, d, rng):
     R = torch.linalg.qr(torch.randn(d, d, dtype=torch.float64, generator=rng))[0]
     D, turned = (unpacked(law.matrix(packed(A)), len(A)) for A in (J, R @ J @ R.mT))
     assert (turned - R @ D @ R.mT).abs().max() > 1e-2
+
+
+@spaces
+@pytest.mark.parametrize("kind", ["full", "rank one", "equal", "flat"])
+def test_edges_are_continued_as_far_as_their_direction_is_certain(d, kind, rng):
+    """The inverse of the structure, scaled so that nothing holds back diffusion where the image changes least."""
+    J, contrast = structure(kind, d, rng), 1.5
+    D = unpacked(EdgeContinuing(contrast).tensor(packed(J)), len(J))
+    A = contrast**2 * torch.eye(d, dtype=torch.float64) + J
+    exact = torch.linalg.eigvalsh(A)[:, :1, None] * torch.linalg.inv(A)
+    # In space eigenvalues of J that differ by less than a thousandth count as equal.
+    assert (D - exact).abs().max() <= (1e-12 if d == 2 else 1e-3)
+    if kind == "rank one" and d == 2:  # of a single gradient: edge-enhancing diffusion
+        edges = unpacked(EdgeEnhancing(Rational(contrast)).tensor(packed(J)), len(J))
+        assert (D - edges).abs().max() <= 1e-12
 
 
 @lawful

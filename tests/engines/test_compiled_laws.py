@@ -4,7 +4,10 @@ import pytest
 import torch
 
 import catalogue
+from whorl import engines
+from whorl.inpainting.methods import method
 from whorl.models import build
+from whorl.steps import Numbers
 
 pytest.importorskip("numba")
 
@@ -38,6 +41,19 @@ def test_coherence_enhancing_diffusion_agrees(options, shape, dtype, rng):
     model, u = build("ced", **options), catalogue.noise(rng, *shape, dtype=dtype)
     with torch.no_grad():
         found, exact = (model(u, 2.0, engine=engine) for engine in ("numba", "reference"))
+    assert (found - exact).abs().max() <= 16 * torch.finfo(dtype).eps * u.abs().max()
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("name", ["edge-continuing", "ced"])
+@pytest.mark.parametrize("shape", [(2, 1, 150, 33), (1, 3, 9, 7), (1, 1, 1, 5), (1, 2, 2, 3)], ids=str)
+def test_smoothed_structure_tensors_steer_alike(name, shape, frozen, dtype, rng):
+    """Computed in every step, or once for all of them where they are kept."""
+    model = method("eed", contrast=6.0) if name == "edge-continuing" else build("ced", contrast=3.0, rho=2.0)
+    u, steps = catalogue.noise(rng, *shape, dtype=dtype), [Numbers(model.step_limit())] * 5
+    found, exact = (
+        engines.advance(model.description, u, steps, engine, frozen=frozen) for engine in ("numba", "reference")
+    )
     assert (found - exact).abs().max() <= 16 * torch.finfo(dtype).eps * u.abs().max()
 
 

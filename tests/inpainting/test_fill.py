@@ -7,13 +7,13 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import spsolve
 
 from whorl import inpainting, models
-from whorl.inpainting.images import MODELS
+from whorl.inpainting.methods import METHODS, method
 
-NAMES = list(MODELS)
+NAMES = list(METHODS)
 
 
 def build(name: str, **more: object) -> models.Model:
-    return models.build(**{**MODELS[name], **more})
+    return method(name, **more)
 
 
 def fill(model, image, known, **more):
@@ -133,7 +133,7 @@ def test_volumes_are_filled(name):
     z, y, x = torch.meshgrid(*(torch.arange(float(n), dtype=torch.float64) for n in shape), indexing="ij")
     volume = (60 * torch.sin(0.4 * x + 0.3 * y) + 12 * z + 50 * (x + z > 8))[None, None]
     known = torch.rand(1, 1, *shape, generator=torch.Generator().manual_seed(2)) < 0.25
-    model = build(name)
+    model = build(name, dimensions=3)
     found = fill(model, torch.where(known, volume, torch.nan), known, tolerance=1e-8 if name != "eed" else 0.1)
     assert found.converged
     assert torch.equal(found.image.masked_select(known), volume.masked_select(known))

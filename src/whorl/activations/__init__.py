@@ -2,7 +2,7 @@
 
 from whorl.activations.anisotropic import Anisotropic
 from whorl.activations.base import Activation
-from whorl.activations.enhancing import CoherenceEnhancing, EdgeEnhancing
+from whorl.activations.enhancing import CoherenceEnhancing, EdgeContinuing, EdgeEnhancing
 from whorl.activations.features import FeatureActivation
 from whorl.activations.given import CustomLaw, TensorField
 from whorl.activations.laws import AxisAligned, Law, Variational
@@ -15,6 +15,7 @@ __all__ = [
     "AxisAligned",
     "CoherenceEnhancing",
     "CustomLaw",
+    "EdgeContinuing",
     "EdgeEnhancing",
     "FeatureActivation",
     "Isotropic",

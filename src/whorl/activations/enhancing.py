@@ -1,4 +1,4 @@
-r"""The laws of edge-enhancing and of coherence-enhancing diffusion.
+r"""The laws of edge-enhancing, of edge-continuing and of coherence-enhancing diffusion.
 
 They choose eigenvalues :math:`\lambda_i` for the eigenvectors of :math:`J`, by its eigenvalues
 :math:`\mu_1 \ge \mu_2\ (\ge \mu_3)`. Where two eigenvalues of :math:`J` meet, their directions have no meaning, and
@@ -16,7 +16,7 @@ from whorl.diffusivities.base import Contrast
 from whorl.foundations import validation
 from whorl.foundations.positive import Positive
 
-__all__ = ["CoherenceEnhancing", "EdgeEnhancing"]
+__all__ = ["CoherenceEnhancing", "EdgeContinuing", "EdgeEnhancing"]
 
 TOGETHER = 1e-3
 """Eigenvalues that differ by less than this share of the largest one count as nearly equal."""
@@ -76,6 +76,56 @@ class EdgeEnhancing(Law):
     def extra_repr(self) -> str:
         """The settings, for printing."""
         return f"keep={self.keep!r}"
+
+
+class EdgeContinuing(nn.Module, Law):
+    r"""Edge-enhancing diffusion for smoothed structure tensors: as much along edges as the direction is certain.
+
+    .. math:: D = (\lambda^2 + \mu_d)\, (\lambda^2 I + J)^{-1}, \qquad
+              \lambda_i = \frac{\lambda^2 + \mu_d}{\lambda^2 + \mu_i}
+
+    Along the direction in which the image changes least the eigenvalue is 1; across it counts how much more the image
+    changes there. Of a single gradient this is edge-enhancing diffusion with the rational diffusivity. Where gradients
+    around a point have all directions (corners, texture, noise), :math:`\mu_1` and :math:`\mu_d` are both large, and
+    diffusion is isotropic instead of following a direction that means nothing.
+
+    Parameters
+    ----------
+    contrast : float
+        Gradients well below :math:`\lambda` have no direction that counts.
+    trainable : bool
+        Whether the contrast is trained.
+
+    Examples
+    --------
+    >>> J = SymmetricMatrix(*torch.tensor([7.0, 0.0, 1.0]).view(3, 1, 1, 1, 1, 1, 1))
+    >>> [entry.item() for entry in EdgeContinuing(1.0).tensor(J)]
+    [0.25, -0.0, 1.0]
+    """
+
+    name = "edge-continuing"
+
+    def __init__(self, contrast: Contrast = 1.0, *, trainable: bool = False) -> None:
+        super().__init__()
+        self._contrast = Positive(contrast, trainable=trainable, name="contrast")
+
+    @property
+    def contrast(self) -> Tensor:
+        value: Tensor = self._contrast()
+        return value
+
+    def tensor(self, J: Structure) -> SymmetricMatrix:
+        A = J.matrix()
+        mu = eigenvalues(A)
+        squared = (self.contrast**2).to(mu[0].dtype)
+        if A.dimensions == 2:  # the inverse of a 2x2 matrix is its adjugate over its determinant
+            share = 1 / (squared + mu[0])
+            return SymmetricMatrix((squared + A.c) * share, -A.b * share, (squared + A.a) * share)
+        first, second = ((squared + mu[2]) / (squared + nu) for nu in mu[:2])
+        return _spatial(A, mu, torch.ones_like(first), first - second, second - 1)
+
+    def maximum(self) -> float:
+        return 1.0
 
 
 class CoherenceEnhancing(nn.Module, Law):

@@ -17,6 +17,7 @@ CLOSED = tuple(kind.name for kind in CLASSICAL)
 VARIATIONAL = ("uncoupled", "isotropic", "anisotropic")
 EDGES = (*VARIATIONAL, "edge-enhancing")
 EVERY_LAW = (*EDGES, "coherence-enhancing")
+CONTINUING = "edge-continuing"
 
 VOLUME = 5
 """How many axes a batch of volumes has."""
@@ -82,7 +83,7 @@ REGISTRY = {
     "reference": Capabilities(dimensions=(2, 3)),
     "numba": Capabilities(
         device="cpu",
-        laws=(*EVERY_LAW, SHARED_EDGES, BIHARMONIC),
+        laws=(*EVERY_LAW, CONTINUING, SHARED_EDGES, BIHARMONIC),
         diffusivities=CLOSED,
         dtypes=("float32", "float64"),
         dimensions=(2, 3),
@@ -113,7 +114,7 @@ def table() -> str:
     """
     columns = list(REGISTRY)
     lines = [" " * 28 + "".join(f"{name:11}" for name in columns)]
-    for law in (*EVERY_LAW, SHARED_EDGES, BIHARMONIC):
+    for law in (*EVERY_LAW, CONTINUING, SHARED_EDGES, BIHARMONIC):
         lines.append(f"{law:28}" + "".join(f"{_derivatives(REGISTRY[name], law):11}" for name in columns))
     for kind in (*CLOSED, "free-form"):
         has = ["yes" if kind in part.diffusivities or not part.laws else "-" for part in REGISTRY.values()]

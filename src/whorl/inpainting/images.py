@@ -7,27 +7,17 @@ import torch
 from torch import Tensor
 
 from whorl import models
-from whorl.activations import Anisotropic
 from whorl.errors import ShapeError
 from whorl.images import from_tensor, to_tensor
 from whorl.inpainting.fill import Report, fill
+from whorl.inpainting.methods import METHODS, method
 
-__all__ = ["MODELS", "inpaint"]
+__all__ = ["inpaint"]
 
 Array = TypeVar("Array", bound=Any)
 
 GREY_VALUES = 255
 """Contrast and tolerance are counted in grey values: so many lie between the smallest and the largest known value."""
-
-MODELS: dict[str, dict[str, Any]] = {
-    "eed": {"name": "eed", "diffusivity": "charbonnier", "contrast": 2.0, "sigma": 2.0, "alpha": 0.1},
-    "homogeneous": {"name": "perona-malik", "diffusivity": "homogeneous"},
-    "biharmonic": {"name": "you-kaveh", "diffusivity": "homogeneous"},
-}
-"""What ``model=`` takes beside a model: settings for ``whorl.models.build``, contrasts in grey values.
-
-The settings of ``"eed"`` were chosen on photographs, for all densities together (``experiments/inpainting.py``).
-"""
 
 
 def inpaint(
@@ -57,7 +47,7 @@ def inpaint(
     channel_axis : int, optional
         The axis of the channels; None for a grey image or volume.
     contrast : float, optional
-        Of ``"eed"``, in the image's own units; 2/255 of the range of the known values unless given.
+        Of ``"eed"``, in the image's own units; 1/255 of the range of the known values unless given.
     tolerance : float, optional
         How close to the steady state to stop, in the image's own units; 1/2550 of the range unless given.
     engine, device
@@ -127,22 +117,13 @@ def _built(model: str | models.Model, contrast: float | None, grey: float, dimen
         if model.fidelity is not None:
             raise ValueError(f"inpaint: {model.name} has a data term, and the mask is one. Give a model without.")
         return model
-    if model not in MODELS:
-        raise ValueError(f"inpaint: model {model!r} is unknown. Known: {', '.join(MODELS)}, or a model of your own.")
-    settings = dict(MODELS[model])
-    if contrast is not None and "contrast" not in settings:
+    if model not in METHODS:
+        raise ValueError(f"inpaint: model {model!r} is unknown. Known: {', '.join(METHODS)}, or a model of your own.")
+    if contrast is not None and "contrast" not in METHODS[model]:
         raise ValueError(f"inpaint: contrast = {contrast:g} has no meaning for {model!r}. Leave it out.")
-    if "contrast" in settings:
-        settings["contrast"] = settings["contrast"] * grey if contrast is None else contrast
-    built = models.build(**settings)
-    return built if model != "eed" else _with_shared_edges(built)
-
-
-def _with_shared_edges(model: models.Model) -> models.Model:
-    """The model with one diffusion tensor for all channels, so that their edges are continued together."""
-    phi = model.activation
-    shared = Anisotropic(phi.law, ("channels",), gamma=phi.gamma)
-    return models.Model(model.operator, shared, structure=model.structure, name=model.name, settings=model.settings)
+    if "contrast" not in METHODS[model]:
+        return method(model, dimensions)
+    return method(model, dimensions, contrast=METHODS[model]["contrast"] * grey if contrast is None else contrast)
 
 
 def _with_known(result: Any, image: Any, known: Tensor, channel_axis: int | None) -> Any:

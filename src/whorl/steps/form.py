@@ -7,8 +7,11 @@ from whorl.operators import CellGradient, Composed, Laplacian, Operator, ScaleSt
 
 __all__ = ["BIHARMONIC", "SHARED_EDGES", "Cells", "Form", "form_of"]
 
-LAWS = ("uncoupled", "isotropic", "anisotropic", "edge-enhancing", "coherence-enhancing")
+LAWS = ("uncoupled", "isotropic", "anisotropic", "edge-enhancing", "edge-continuing", "coherence-enhancing")
 """The laws that have a form."""
+
+SMOOTHED = ("edge-continuing", "coherence-enhancing")
+"""The laws of structure tensors that are smoothed."""
 
 SHARED_EDGES = "edge-enhancing of channels"
 """The edge-enhancing law of the gradients of several channels: engines that know it of one need not know this one."""
@@ -94,7 +97,7 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
     inside = weights if couple_scales and weights is not None else (1.0,) * scales
     if len(inside) != scales:
         return f"{len(inside)} weights for {scales} scales have no compiled form"
-    rho: tuple[Taps, ...] = ((1.0,), (1.0,)) if law.name == "coherence-enhancing" else ()
+    rho: tuple[Taps, ...] = ((1.0,), (1.0,)) if law.name in SMOOTHED else ()
     if activation.smoothing is not None:
         if law.name in ("uncoupled", "isotropic"):
             return "a smoothed structure without directions has no compiled form"

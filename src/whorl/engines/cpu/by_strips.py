@@ -9,7 +9,7 @@ from torch import Tensor
 
 from whorl.engines.cpu.fields import Array, Values, constants, directions, fields_of, kind
 from whorl.engines.cpu.strips import BACK, TENSORS, strip
-from whorl.engines.cpu.threads import bands, run
+from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, precision, room
 from whorl.steps import Form
 
@@ -17,6 +17,9 @@ __all__ = ["Tensors", "by_strips", "diffusion_tensors", "scale_of"]
 
 CHUNK = 1023
 """Pixels per chunk of a row in a strip; its cells and their buffers fit into the first-level cache."""
+
+STRIP = 128
+"""Rows of cells whose tensors are found at once; more would take more room."""
 
 Tensors = tuple[Array, Array, Array]
 """The entries of one diffusion tensor for each cell and group of fields; a law may leave the last two unset."""
@@ -63,7 +66,7 @@ def by_strips(
             W if form.rho or task == TENSORS else CHUNK, rho, R + 1,
         )  # fmt: skip
 
-    rows = bands(H + 1, n, 32) if task == TENSORS else bands(H, n, 4 * halo)
+    rows = split(H + 1, STRIP, 1) if task == TENSORS else bands(H, n, 4 * halo)
     run(work, [(image, r0, r1) for image in range(n) for r0, r1 in rows])
     return sums if task != BACK else np.asarray(sums.sum((0, 1)))
 

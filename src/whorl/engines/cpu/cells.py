@@ -18,6 +18,7 @@ from whorl.engines.cpu.arithmetic import at, compiled, fma, put, zero
 __all__ = [
     "ANISOTROPIC",
     "COHERENCE",
+    "CONTINUING",
     "EDGES",
     "ISOTROPIC",
     "SHARED",
@@ -34,8 +35,8 @@ __all__ = [
     "store",
 ]
 
-UNCOUPLED, ISOTROPIC, ANISOTROPIC, EDGES, COHERENCE, SHARED = range(6)
-"""The laws; the last three see and multiply as the anisotropic one does, and differ in the tensor."""
+UNCOUPLED, ISOTROPIC, ANISOTROPIC, EDGES, COHERENCE, SHARED, CONTINUING = range(7)
+"""The laws; the last four see and multiply as the anisotropic one does, and differ in the tensor."""
 
 
 @compiled()

@@ -40,7 +40,7 @@ class NumbaEngine(ForwardEngine):
         if form.law == BIHARMONIC:
             return fourth_order(steps, u)
         if len({each[1:] for each in values}) <= 1:
-            if frozen and form.flux.plain and not form.rho and values:
+            if frozen and form.flux.plain and values:
                 return in_passes(form, u, values, mixes, out, held(step, u), diffusion_tensors(form, u, values[0]))
             if form.pointwise and not frozen:
                 return in_passes(form, u, values, mixes, out, held(step, u))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from whorl.engines.cpu.cells import ANISOTROPIC, COHERENCE, EDGES, ISOTROPIC, SHARED, UNCOUPLED
+from whorl.engines.cpu.cells import ANISOTROPIC, COHERENCE, CONTINUING, EDGES, ISOTROPIC, SHARED, UNCOUPLED
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
 from whorl.steps import BIHARMONIC, SHARED_EDGES, Cells, Form, Known
 
@@ -18,6 +18,7 @@ LAWS = {
     "isotropic": ISOTROPIC,
     "anisotropic": ANISOTROPIC,
     "edge-enhancing": EDGES,
+    "edge-continuing": CONTINUING,
     "coherence-enhancing": COHERENCE,
     SHARED_EDGES: SHARED,
     BIHARMONIC: ISOTROPIC,

@@ -4,7 +4,8 @@ The anisotropic case is :math:`h(J) = \tfrac12 (h_1 + h_2) I + h[\nu_2, \nu_1] (
 :math:`\nu_{1,2} = t \pm \delta`. Where they meet, the secant is multiplied by zero, so any finite value serves.
 Edge-enhancing diffusion has :math:`I + h[0, \mathrm{tr} J]\, J` of a single gradient, coherence-enhancing diffusion the
 eigenvalues :math:`a` and :math:`a + (1 - a) \exp(-\lambda^4 / (2\delta)^2)`. Edges shared by channels have the
-eigenvalues :math:`h(\nu_1)` and 1.
+eigenvalues :math:`h(\nu_1)` and 1; edge-continuing diffusion has
+:math:`(\lambda^2 + \nu_2) / (\lambda^2 + \nu_1)` and 1.
 """
 
 import math
@@ -88,10 +89,17 @@ def _shared_edges(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-un
     return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)
 
 
+def _continuing(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+    # The adjugate of I + rate J over its larger eigenvalue.
+    centre, _, radius = parted(xx, xy, yy)
+    share = one(xx) / fma(rate, centre + radius, one(xx))
+    return fma(rate, yy, one(xx)) * share, -(rate * xy) * share, fma(rate, xx, one(xx)) * share
+
+
 _together = literal(TOGETHER)
 _calm, _minus_log2e = literal(1 / 30), literal(-1 / math.log(2))
 
-respond = by_literal(_uncoupled, _isotropic, _anisotropic, _edges, _coherence, _shared_edges)
+respond = by_literal(_uncoupled, _isotropic, _anisotropic, _edges, _coherence, _shared_edges, _continuing)
 """The tensor (a, b, c) of one cell from its structure.
 
 ``more`` is a further number of the law: for the anisotropic one the power of two by which entries are scaled, ``rate``

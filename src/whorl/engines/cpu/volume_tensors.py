@@ -13,9 +13,9 @@ from whorl.engines.cpu.arithmetic import by_literal, compiled, exp2, fma, half, 
 from whorl.engines.cpu.diffusivities import value
 from whorl.engines.cpu.volume_cells import ANISOTROPIC
 
-__all__ = ["COHERENCE", "LINES", "PLATES", "RANK_ONE", "eigen", "respond"]
+__all__ = ["COHERENCE", "CONTINUING", "LINES", "PLATES", "RANK_ONE", "eigen", "respond"]
 
-RANK_ONE, PLATES, LINES, COHERENCE = range(ANISOTROPIC + 1, ANISOTROPIC + 5)
+RANK_ONE, PLATES, LINES, COHERENCE, CONTINUING = range(ANISOTROPIC + 1, ANISOTROPIC + 6)
 """Laws beside those of the couplings, which share their numbers; see :func:`respond`."""
 
 
@@ -121,6 +121,13 @@ def _coherence(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[
     return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
 
 
+def _continuing(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
+    i, least = one(xx), fma(rate, c, one(xx))
+    first, second, third = _together(a, b, c, least / fma(rate, a, i), least / fma(rate, b, i), i)
+    return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
+
+
 _thirty, _log2_e = literal(30.0), literal(-1 / math.log(2))
 _share, _third = literal(1e-3), literal(1 / 3)
 
@@ -170,9 +177,12 @@ def _descending(
     )  # fmt: skip
 
 
-respond = by_literal(_uncoupled, _isotropic, _anisotropic, _rank_one, _plates, _lines, _coherence, inside=True)
+respond = by_literal(
+    _uncoupled, _isotropic, _anisotropic, _rank_one, _plates, _lines, _coherence, _continuing, inside=True
+)
 """The tensor (xx, xy, xz, yy, yz, zz) of one cell from its structure, under the law of that number.
 
 ``RANK_ONE`` and ``PLATES``: g(mu_1), 1, 1, the first for a structure of rank one; ``LINES``: g(mu_1), g(mu_2), 1;
-``COHERENCE``: a, a, a + (1 - a) exp(-(1 / (rate (mu_1 - mu_3)))²), where ``floor`` is a.
+``COHERENCE``: a, a, a + (1 - a) exp(-(1 / (rate (mu_1 - mu_3)))²), where ``floor`` is a;
+``CONTINUING``: (1 + rate mu_3) / (1 + rate mu_i).
 """

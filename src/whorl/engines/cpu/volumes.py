@@ -18,7 +18,7 @@ from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.volume_cells import ANISOTROPIC, ISOTROPIC, LANE, UNCOUPLED
 from whorl.engines.cpu.volume_planes import planes
 from whorl.engines.cpu.volume_steering import MARGIN
-from whorl.engines.cpu.volume_tensors import COHERENCE, LINES, PLATES, RANK_ONE
+from whorl.engines.cpu.volume_tensors import COHERENCE, CONTINUING, LINES, PLATES, RANK_ONE
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.steps import SpaceForm
 
@@ -39,7 +39,13 @@ LARGE = 2**24
 SLABS = 4
 """Slabs of a field that slides; more need less memory, and take longer."""
 
-LAWS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROPIC, "coherence-enhancing": COHERENCE}
+LAWS = {
+    "uncoupled": UNCOUPLED,
+    "isotropic": ISOTROPIC,
+    "anisotropic": ANISOTROPIC,
+    "coherence-enhancing": COHERENCE,
+    "edge-continuing": CONTINUING,
+}
 EDGES = {"plates": PLATES, "lines": LINES}
 
 

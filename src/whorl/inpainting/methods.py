@@ -1,0 +1,46 @@
+"""The ways to fill in that have a name, with their settings."""
+
+from typing import Any
+
+from whorl.activations import Anisotropic, EdgeContinuing
+from whorl.models import Model, build
+from whorl.operators import CellGradient, Composed, Smoothing
+
+__all__ = ["METHODS", "edge_continuing", "method"]
+
+METHODS: dict[str, dict[str, Any]] = {
+    "eed": {"contrast": 1.0, "sigma": 1.0, "rho": 3.0, "alpha": 0.1, "gamma": 0.8},
+    "homogeneous": {"name": "perona-malik", "diffusivity": "homogeneous"},
+    "biharmonic": {"name": "you-kaveh", "diffusivity": "homogeneous"},
+}
+"""What ``model=`` takes beside a model; contrasts in grey values, sigma and rho in pixels.
+
+The settings of ``"eed"`` were chosen on photographs, for all densities together (``experiments/inpainting.py``).
+"""
+
+
+def method(name: str, dimensions: int = 2, **changes: Any) -> Model:
+    """The model that fills in by that name, with other settings where given; in space gamma is 0.
+
+    >>> method("eed").name, method("biharmonic").name
+    ('edge-continuing', 'you-kaveh')
+    """
+    settings = {**METHODS[name], **changes}
+    if name != "eed":
+        return build(**settings)
+    return edge_continuing(**(settings if dimensions == 2 else {**settings, "gamma": 0.0}))
+
+
+def edge_continuing(contrast: float, sigma: float, rho: float, alpha: float, gamma: float = 0.0) -> Model:
+    """Edge-enhancing diffusion under a smoothed structure tensor, which all channels share.
+
+    Few known pixels leave gradients that point anywhere; smoothing their tensor over ``rho`` finds the direction that
+    most of them agree on, and the law follows it as far as they agree.
+    """
+    return Model(
+        CellGradient(alpha),
+        Anisotropic(EdgeContinuing(contrast), ("channels",), gamma=gamma, rho=rho),
+        structure=Composed(CellGradient(0.5), Smoothing(sigma)),
+        name="edge-continuing",
+        settings={"contrast": contrast, "sigma": sigma, "rho": rho, "alpha": alpha, "gamma": gamma},
+    )
