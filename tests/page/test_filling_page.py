@@ -10,9 +10,11 @@ from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
 import whorl
-from whorl.inpainting.images import MODELS
+from whorl import engines
+from whorl.inpainting.methods import method
 from whorl.models import build
-from whorl.schemes import fsi_cycle
+from whorl.schemes import fsi_steps
+from whorl.steps import Numbers
 
 SHAPE = (3, 40, 52)
 TOLERANCE = 1e-3
@@ -80,30 +82,21 @@ def test_homogeneous_filling_is_the_direct_solution(drive: Any, scratched: Any, 
 def test_edge_enhancing_filling_is_a_steady_state(drive: Any, scratched: Any, filled: dict[str, Any]) -> None:
     image, mask = scratched
     result, plan = _filled(drive, filled, image, mask)["eed"]
-    model = build(
-        "eed", sigma=plan["structureSigma"], **{key: plan[key] for key in ("contrast", "alpha", "gamma", "diffusivity")}
-    )
+    model = method("eed", **{key: plan[key] for key in ("contrast", "rho", "alpha", "gamma")})
     known, unknown = torch.from_numpy(image).double()[None], torch.from_numpy(mask)
+    step = model.inpaint(known, unknown).description
+    taus, mixes = fsi_steps((24,), model.step_limit())
 
     def advanced(u: torch.Tensor, cycles: int) -> torch.Tensor:
         for _ in range(cycles):
-            u = fsi_cycle(
-                lambda v: torch.where(unknown, model.step(v, model.step_limit(), engine="reference"), known), u, 24
-            )
+            u = engines.advance(step, u, [Numbers(tau) for tau in taus], "reference", mixes=mixes, frozen=True)
         return u
 
     start = torch.from_numpy(result).double()[None]
-    # The library's own steps, in double precision, lead nowhere else.
+    # The library's own cycles, in double precision, lead nowhere else.
     assert float((advanced(start, 20) - start).abs().max()) < 20 * TOLERANCE
     # So do those of whorl.inpaint, from their own start.
-    python = whorl.inpaint(
-        np.where(mask, 0, image),
-        mask,
-        build(**{**MODELS["eed"], "contrast": plan["contrast"]}),  # channel by channel, as the page does
-        channel_axis=0,
-        tolerance=TOLERANCE,
-        engine="reference",
-    )
+    python = whorl.inpaint(np.where(mask, 0, image), mask, model, channel_axis=0, tolerance=TOLERANCE)
     assert np.abs(python - result).max() < 20 * TOLERANCE
     # They would if it were not the steady state: from the homogeneous one they travel far.
     other = torch.from_numpy(_filled(drive, filled, image, mask)["homogeneous"][0]).double()[None]

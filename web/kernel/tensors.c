@@ -57,6 +57,19 @@ LOOP edge_enhancing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float cont
     }
 }
 
+/* (contrast^2 + mu_2) / (contrast^2 + mu_1) across edges and 1 along them: the inverse of contrast^2 I + J, scaled. */
+LOOP edge_continuing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
+    (void)kind, (void)scale;
+    const float squared = contrast * contrast;
+    for (int i = 0; i < n; ++i) {
+        const float m = 0.5f * (J11[i] + J22[i]), h = 0.5f * (J11[i] - J22[i]);
+        const float share = 1.0f / (squared + m + __builtin_sqrtf(h * h + J12[i] * J12[i])), a = J11[i];
+        J11[i] = (squared + J22[i]) * share;
+        J12[i] = -J12[i] * share;
+        J22[i] = (squared + a) * share;
+    }
+}
+
 /* a across lines and a + (1 - a) exp(-contrast^4 / (mu_1 - mu_2)^2) along them, a = 0.001. */
 LOOP coherence_enhancing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
     (void)kind, (void)scale;
@@ -81,6 +94,7 @@ LOOP scalar(int kind, PLANE s2, PLANE unused, PLANE none, int n, float contrast,
     ENTRY(uncoupled, "uncoupled")                                                                         \
     ENTRY(anisotropic, "anisotropic")                                                                     \
     ENTRY(edge_enhancing, "edge-enhancing")                                                               \
+    ENTRY(edge_continuing, "edge-continuing")                                                             \
     ENTRY(coherence_enhancing, "coherence-enhancing")                                                     \
     ENTRY(scalar, "scalar")
 

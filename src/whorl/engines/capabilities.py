@@ -101,7 +101,7 @@ REGISTRY = {
     ),
     "onnx": Capabilities(laws=EDGES, diffusivities=(*CLOSED, "free-form"), dtypes=("float32",)),
     "pt2": Capabilities(laws=EDGES, diffusivities=(*CLOSED, "free-form"), dtypes=("float32",)),
-    "page": Capabilities(laws=EVERY_LAW, diffusivities=CLOSED, dtypes=("float32",)),
+    "page": Capabilities(laws=(*EVERY_LAW, CONTINUING), diffusivities=CLOSED, dtypes=("float32",)),
 }
 """The three engines, the two formats of the export and the page, by name."""
 

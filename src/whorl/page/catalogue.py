@@ -17,7 +17,7 @@ from whorl import diffusivities
 from whorl.activations import AxisAligned
 from whorl.automatic import noise, settings
 from whorl.automatic.rules import RULES
-from whorl.inpainting.images import MODELS as FILLING
+from whorl.inpainting.methods import METHODS, method
 from whorl.models import Model, build, names, uncoupled_twin
 from whorl.models.catalogue import row
 from whorl.operators import CellGradient, DirectionalDerivatives, Hessian, Laplacian, Operator, ScaleStack
@@ -63,7 +63,7 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
             "bins": noise.BINS,
         },
         "models": {name: _model(name, tuple(alphas)) for name in names()},
-        "filling": {way: FILLING[way] for way in ("eed", "homogeneous")},
+        "filling": {way: _filling(way) for way in ("eed", "homogeneous")},
         "networks": describe_networks(),
     }
 
@@ -115,6 +115,14 @@ def _model(name: str, alphas: tuple[float, ...]) -> dict[str, Any]:
         "diffusivities": [d for d in _compiled() if _takes(name, d)],
         "twin": _parts(uncoupled_twin(model), [uncoupled_twin(m).automatic_step() for m in built]),
     }
+
+
+def _filling(way: str) -> dict[str, Any]:
+    """A way to fill in: its settings, its law, and its largest step."""
+    model = method(way)
+    parts = _parts(model, [])
+    settings = {"alpha": _default(model, "alpha"), **{k: v for k, v in METHODS[way].items() if k != "name"}}
+    return {**settings, "law": parts["law"], "joint": parts["joint"], "step": model.step_limit()}
 
 
 def _plain(name: str, options: dict[str, float]) -> Model:

@@ -39,8 +39,8 @@ export default {
   "weickert-integration": {"title": "integration over all directions, presmoothed, anisotropic", "operator": "directional", "law": "uncoupled", "aligned": false, "joint": false, "multiscale": false, "steps": [0.30919575108733355], "options": {"sigma": 1.0}, "alphas": [null], "rule": {"contrast": 0.3, "removed": 0.95}, "reach": 3, "diffusivities": ["exponential", "rational", "charbonnier", "weickert", "tukey", "tv", "homogeneous"], "twin": {"operator": "directional", "law": "uncoupled", "aligned": false, "joint": false, "multiscale": false, "steps": [0.30919575108733355]}}
 },
 "filling": {
-  "eed": {"name": "eed", "diffusivity": "charbonnier", "contrast": 2.0, "sigma": 2.0, "alpha": 0.1},
-  "homogeneous": {"name": "perona-malik", "diffusivity": "homogeneous"}
+  "eed": {"alpha": 0.1, "contrast": 1.0, "sigma": 1.0, "rho": 3.0, "gamma": 0.8, "law": "edge-continuing", "joint": true, "step": 0.3125},
+  "homogeneous": {"alpha": 0.41, "diffusivity": "homogeneous", "law": "isotropic", "joint": false, "step": 0.5}
 },
 "networks": {
   "offered": {"small-network": {"grey": "photo-8k", "colour": "photo-8k"}, "network": {"grey": "photo-grey", "colour": "photo-colour"}},

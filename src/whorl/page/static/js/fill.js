@@ -1,7 +1,6 @@
 // The mode that fills in: what is painted over goes, and diffusion from around it takes its place.
 
 import catalogue from "./catalogue.js";
-import { makePlan } from "./models.js";
 
 export const TOLERANCE = 0.05; // grey values that a cycle may still change
 
@@ -17,11 +16,10 @@ export const METHODS = {
   },
 };
 
-// A plan whose steps are as long as the model allows.
+// A plan whose steps are as long as the model allows. A law without diffusivity takes any.
 export function fillPlan(method, values) {
-  const { name, ...settings } = catalogue.filling[method];
-  const plan = makePlan(name, { contrast: 1, ...catalogue.models[name].options, ...settings, ...values, time: 1 });
-  return { ...plan, tau: plan.largest };
+  const { sigma, step, ...settings } = catalogue.filling[method];
+  return { diffusivity: "rational", contrast: 1, gamma: 0, rho: 0, ...settings, ...values, structureSigma: sigma ?? 0, tau: step };
 }
 
 // { planes, milliseconds, filled }: how many pixels were filled.

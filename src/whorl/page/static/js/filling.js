@@ -12,7 +12,7 @@ const SMALLEST = 12; // pixels along the shorter side of the coarsest level
 // is what a cycle may still change on the finest level.
 export function fillIn(kernel, planes, mask, height, width, plan, tolerance) {
   if (!plan.joint && planes.length > 1) return planes.flatMap((plane) => fillIn(kernel, [plane], mask, height, width, plan, tolerance));
-  const margin = 2 + radius(plan.structureSigma), part = crop(planes, mask, height, width, margin);
+  const margin = 2 + radius(plan.structureSigma) + radius(plan.rho), part = crop(planes, mask, height, width, margin);
   if (part === null) return planes.map((plane) => plane.slice());
   const filled = level(kernel, part, plan, tolerance);
   return planes.map((plane, c) => {
@@ -93,25 +93,35 @@ function means(planes, mask) {
 }
 
 // Cycles u <- a (u + tau F(u)) + (1 - a) u_before with the known values put back, until one changes less than the tolerance.
+// Within a cycle the tensor stays that of its start, and all channels share it.
 function settle(kernel, planes, mask, H, W, plan, tolerance) {
   kernel.release();
   const space = workspace(kernel, H, W), count = planes.length, n = count * H * W, whole = new Float32Array(n);
   planes.forEach((plane, c) => whole.set(plane, c * H * W));
   const known = space.write(whole), unknown = space.write(Array.from({ length: count }, () => [...mask]).flat());
-  const rows = space.plane((6 * count + 6) * (W + 1)), presmooth = space.smoothing(plan.structureSigma);
-  const blurred = presmooth && space.images(count), kind = kernel.kinds[plan.diffusivity], law = kernel.laws[plan.law];
-  const start = space.plane(n), seenAlpha = presmooth ? 0.5 : plan.alpha;
+  const cells = (H + 1) * (W + 1), J = [space.plane(cells), space.plane(cells), space.plane(cells)];
+  const rows = space.plane(6 * (W + 1)), flux = space.image(), ones = space.write(new Float32Array(count).fill(1));
+  const presmooth = space.smoothing(plan.structureSigma), blurred = presmooth && space.images(count);
+  const rho = space.cellSmoothing(plan.rho), kind = kernel.kinds[plan.diffusivity], law = kernel.laws[plan.law];
+  const start = space.plane(n), seenAlpha = presmooth ? 0.5 : plan.alpha, at = (image, c) => image + 4 * c * H * W;
   let u = space.write(whole), before = space.plane(n), next = space.plane(n);
   for (let cycle = 0; cycle < MOST; ++cycle) {
     space.view(start, n).set(space.view(u, n));
     space.view(before, n).set(space.view(u, n));
+    for (let c = 0; presmooth && c < count; ++c) presmooth(at(u, c), at(blurred, c));
+    kernel.structure(...J, blurred ?? u, ones, count, rows, H, W, seenAlpha);
+    J.forEach((plane, k) => rho?.(plane, k === 1 ? -1 : 1));
+    kernel.diffusion_tensor(...J, cells, law, kind, plan.contrast);
     for (let k = 0; k < CYCLE; ++k) {
-      for (let c = 0; presmooth && c < count; ++c) presmooth(u + 4 * c * H * W, blurred + 4 * c * H * W);
-      kernel.step(next, u, blurred ?? u, rows, count, H, W, plan.alpha, seenAlpha, plan.gamma, law, kind, plan.contrast, plan.tau);
+      space.view(next, n).set(space.view(u, n));
+      for (let c = 0; c < count; ++c) {
+        kernel.minus_divergence(flux, at(u, c), ...J, rows, H, W, plan.alpha, plan.gamma);
+        kernel.add(at(next, c), flux, H * W, -plan.tau);
+      }
       kernel.extrapolate(next, before, known, unknown, n, (4 * k + 2) / (2 * k + 3));
       [before, u, next] = [u, next, before];
     }
     if (kernel.largest_change(u, start, n) < tolerance) break;
   }
-  return planes.map((_, c) => space.view(u + 4 * c * H * W, H * W).slice());
+  return planes.map((_, c) => space.view(at(u, c), H * W).slice());
 }
