@@ -136,7 +136,7 @@ SPATIAL_MODELS |= {
     "weickert-brox, spacing, charbonnier": whorl.models.build(
         "weickert-brox", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0), diffusivity="charbonnier"
     ),
-    "edge-continuing": method("eed", 3, contrast=CONTRAST, rho=1.0),
+    "edge-continuing": method("eed", 3, contrast=CONTRAST),
     "eed, spacing": whorl.models.build("eed", contrast=CONTRAST, spacing=(2.0, 1.0, 1.5), sigma=0.8),
     "ced, spacing": whorl.models.build("ced", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0), rho=2.0),
     "you-kaveh, spacing": whorl.models.build("you-kaveh", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0)),

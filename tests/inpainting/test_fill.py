@@ -7,7 +7,10 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import spsolve
 
 from whorl import inpainting, models
+from whorl.inpainting import windows
 from whorl.inpainting.methods import METHODS, method
+from whorl.inpainting.pyramid import Level
+from whorl.schemes import fsi_steps
 
 NAMES = list(METHODS)
 
@@ -203,6 +206,28 @@ def test_engines_agree(name):
         fill(build(name), image, known, engine=engine, tolerance=1e-6).image for engine in ("auto", "reference")
     )
     assert float((ours - plain).abs().max()) < 1e-3
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_windows_give_the_bits_of_the_whole(engine, monkeypatch):
+    """Also where a window has no known pixel, and for every image of a batch."""
+    pairs = [scene(shape=(150, 20), seed=seed) for seed in (1, 2)]
+    image, known = (torch.cat(parts) for parts in zip(*pairs, strict=True))
+    known[0, :, 60:90] = False
+    model, u = build("eed", rho=1.0), torch.where(known, image, 100)
+    taus, mixes = fsi_steps((6,), model.step_limit())
+    move = torch.full_like(u, 0.5)
+
+    def cycle():
+        with torch.no_grad():
+            return windows.cycle(model, Level(u, known), u, move, 0.7, taus, mixes, engine)
+
+    whole, along = cycle()
+    monkeypatch.setattr(windows, "LARGE", 600)
+    assert len(list(windows.windows(150, 20, 20))) > 3
+    pieces, shares = cycle()
+    assert torch.equal(pieces, whole)
+    assert shares == pytest.approx(along, rel=1e-9)
 
 
 def test_images_of_a_batch_have_masks_of_their_own():

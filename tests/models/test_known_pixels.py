@@ -5,7 +5,8 @@ import torch
 
 import catalogue
 from whorl import engines, models
-from whorl.inpainting.images import _with_shared_edges
+from whorl.activations import Anisotropic, EdgeEnhancing
+from whorl.diffusivities import Exponential
 from whorl.schemes import fsi_steps
 from whorl.steps import Numbers
 
@@ -117,7 +118,8 @@ def test_a_step_of_fourth_order_is_two_of_second_order(cycle, rng):
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("channels", [1, 2, 3])
 def test_engines_agree_on_edges_that_channels_share(channels, frozen, rng):
-    model = _with_shared_edges(models.build("eed", contrast=9.0))
+    eed, shared = models.build("eed", contrast=9.0), Anisotropic(EdgeEnhancing(Exponential(9.0)), ("channels",))
+    model = models.Model(eed.operator, shared, structure=eed.structure, name="eed of channels")
     u = catalogue.noise(rng, 1, channels, 14, 17)
     found, expected = (
         engines.advance(model.description, u, [Numbers(0.2)] * 3, engine, frozen=frozen)
@@ -125,7 +127,7 @@ def test_engines_agree_on_edges_that_channels_share(channels, frozen, rng):
     )
     assert (found - expected).abs().max() <= 1e-12 * expected.abs().max()
     if channels == 1:
-        alone = engines.advance(models.build("eed", contrast=9.0).description, u, [Numbers(0.2)] * 3, frozen=frozen)
+        alone = engines.advance(eed.description, u, [Numbers(0.2)] * 3, frozen=frozen)
         assert (found - alone).abs().max() <= 1e-12 * alone.abs().max()
 
 

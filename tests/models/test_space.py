@@ -78,7 +78,11 @@ def test_turned_volumes(name):
     assert max(error.relative for error in errors) <= 0.02
 
 
-@pytest.mark.parametrize("model", FREE.values(), ids=FREE)
+# Edge-continuing diffusion compares with the direction of least change, which is then z instead of the edge.
+SLICED = {name: model for name, model in FREE.items() if name != "edge-continuing"}
+
+
+@pytest.mark.parametrize("model", SLICED.values(), ids=SLICED)
 def test_a_volume_that_does_not_change_along_z_is_filtered_like_its_slice(model, rng):
     u = noise(rng, 1, 2, 7, 6)
     volume = u[:, :, None].expand(1, 2, 3, 7, 6).contiguous()

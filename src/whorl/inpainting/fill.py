@@ -19,6 +19,7 @@ from whorl import engines
 from whorl.foundations import validation
 from whorl.foundations.types import Image
 from whorl.inpainting.pyramid import Level, finer, pyramid
+from whorl.inpainting.windows import cycle
 from whorl.models import Model
 from whorl.operators import Hessian, Laplacian
 from whorl.schemes import fsi_steps
@@ -97,7 +98,7 @@ def fill(
     True
     """
     tolerance = validation.number(tolerance, "tolerance", "fill", 0.0, open_low=True)
-    data = validation.finite(torch.where(known, image, torch.zeros_like(image)), "fill")
+    data = validation.finite(torch.where(known, image, 0), "fill")
     levels = pyramid(Level(data, known))
     mean = _mean_known(levels[-1])
     u = torch.where(levels[-1].known, levels[-1].data, mean)
@@ -126,26 +127,27 @@ def _relax(
     unknown = int((~level.known).sum()) * (u.numel() // level.known.numel())
     if unknown == 0:
         return u, 0.0, 0, True
-    step, tau = model.inpaint(level.data, ~level.known).description, model.step_limit(u.dim() - 2)
-    low, high = _bounds(model, level)
+    tau, (low, high) = model.step_limit(u.dim() - 2), _bounds(model, level)
     frozen, order = not _linear(model), 2 if isinstance(model.operator, Laplacian | Hessian) else 1
     longest, slowest, momentum = (LONGEST_FROZEN, SLOWEST, 0.0) if frozen else (LONGEST * order, 0.0, 0.0)
+    held = model.description if frozen else model.inpaint(level.data, ~level.known).description
+    mine = False  # whether nobody else holds this image, so that its memory may be used
     # Where so many levels down all is known, gaps are about so wide; a cycle of n steps reaches about n pixels far.
     # In a flow of fourth order it reaches as far as the root of n.
     length = min(max(SHORTEST, 2 ** (coarser_levels * order)), longest)
     steps, cycles, before, distance, move = 0, 0, float("inf"), float("inf"), torch.zeros_like(u)
     while steps < MOST_STEPS and cycles != most_cycles:
         taus, mixes = fsi_steps((length,), tau)
-        ahead = torch.add(u, move, alpha=momentum) if momentum else u
-        after = engines.advance(step, ahead, [Numbers(size) for size in taus], engine, mixes=mixes, frozen=frozen)
+        if frozen:
+            after, along = cycle(model, level, u, move, momentum, taus, mixes, engine)
+            momentum = MOMENTUM if along >= 0 else 0.0  # in the wrong direction it is dropped
+        else:
+            after = engines.advance(held, u, [Numbers(size) for size in taus], engine, mixes=mixes)
         if low is not None:
             after = after.clamp(low, high)
-        if frozen:  # momentum in the wrong direction is dropped
-            turned = float(torch.dot((after - ahead).detach().flatten(), move.detach().flatten())) < 0
-            momentum = 0.0 if turned else MOMENTUM
-        move = after - u
-        change = float(move.detach().square().sum(dtype=torch.float64) / unknown) ** 0.5
-        u, steps, cycles = after, steps + length, cycles + 1
+        move = u.sub_(after).neg_() if mine and not after.requires_grad else after - u
+        change = float(torch.linalg.vector_norm(move.detach(), dtype=torch.float64)) / unknown**0.5
+        u, mine, steps, cycles = after, True, steps + length, cycles + 1
         # Changes that shrink by the factor q from cycle to cycle sum up to change q / (1 - q) from here on.
         q = min(max(change / before if before else 0.0, slowest), 0.98)
         distance = change * q / (1 - q) if before < float("inf") else change / (1 - slowest)

@@ -19,16 +19,19 @@ The settings of ``"eed"`` were chosen on photographs, for all densities together
 """
 
 
+IN_SPACE = {"gamma": 0.0, "alpha": 0.25}
+"""What differs for volumes: gamma belongs to the plane, and alpha is that of all second order models in space."""
+
+
 def method(name: str, dimensions: int = 2, **changes: Any) -> Model:
-    """The model that fills in by that name, with other settings where given; in space gamma is 0.
+    """The model that fills in by that name, in plane or space, with other settings where given.
 
     >>> method("eed").name, method("biharmonic").name
     ('edge-continuing', 'you-kaveh')
     """
-    settings = {**METHODS[name], **changes}
     if name != "eed":
-        return build(**settings)
-    return edge_continuing(**(settings if dimensions == 2 else {**settings, "gamma": 0.0}))
+        return build(**METHODS[name], **changes)
+    return edge_continuing(**{**METHODS[name], **(IN_SPACE if dimensions == 3 else {}), **changes})
 
 
 def edge_continuing(contrast: float, sigma: float, rho: float, alpha: float, gamma: float = 0.0) -> Model:
