@@ -90,6 +90,7 @@ def judge(
     show: Callable[[str], None],
     record: Record | None = None,
     seconds: float = math.inf,
+    longest: float = math.inf,
 ) -> Verdict:
     """Run the trials of one folder; each is recorded as soon as it is decided."""
 
@@ -101,7 +102,7 @@ def judge(
 
     known = (record or Record(None)).tests
     places = [f"src/whorl/{folder}", *TESTS[folder]]
-    outcome = in_copies(Work(folder, places, chosen, show, decided, known, seconds))
+    outcome = in_copies(Work(folder, places, chosen, show, decided, known, seconds, longest))
     verdict = Verdict(outcome.killed, [str(trial) for trial in outcome.survived])
     show(f"{folder}: {outcome.killed} noticed in copies, {len(outcome.undecided)} to be tried with an import")
     for undecided in outcome.undecided:
@@ -122,11 +123,12 @@ def judge_in_parallel(
     show: Callable[[str], None],
     record: Record,
     seconds: float = math.inf,
+    longest: float = math.inf,
 ) -> Verdict:
     """Deal the trials of one folder out to several processes."""
     untried = [trial for trial in chosen if not record.has_noticed(trial)]
     shares = [untried[job::jobs] for job in range(min(jobs, len(untried)))]
-    running = [start(lambda share=share: judge(folder, share, show, record, seconds)) for share in shares]
+    running = [start(lambda share=share: judge(folder, share, show, record, seconds, longest)) for share in shares]
     total = Verdict(killed=len(chosen) - len(untried))
     for process in running:
         verdict = answer(*process)
@@ -160,6 +162,7 @@ def main(words: Sequence[str] | None = None) -> int:
         default=math.inf,
         help="for each fault, only the quickest tests that take so long together",
     )
+    parser.add_argument("--longest", type=float, default=math.inf, help="no test that takes longer than this")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     chosen = parser.parse_args(words)
     record = Record(chosen.record and chosen.record.resolve())
@@ -185,7 +188,13 @@ def main(words: Sequence[str] | None = None) -> int:
         found = trials(folder, chosen.sample, chosen.seed)
         print(f"{folder}: {len(found)} faults", flush=True)
         verdicts[folder] = judge_in_parallel(
-            folder, found, chosen.jobs, lambda text: os.write(screen, f"{text}\n".encode()), record, chosen.seconds
+            folder,
+            found,
+            chosen.jobs,
+            lambda text: os.write(screen, f"{text}\n".encode()),
+            record,
+            chosen.seconds,
+            chosen.longest,
         )
     text, reached = report(verdicts)
     print(text)

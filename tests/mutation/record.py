@@ -74,23 +74,23 @@ class TestRecord:
         shared = [*sorted((ROOT / "src" / "whorl").rglob("*.py")), *sorted((ROOT / "tests").glob("c*.py"))]
         self.package = _hash(file.read_text(encoding="utf-8") for file in shared) if path else ""
 
-    def get(self, test: str) -> tuple[set[Line], float] | None:
-        """The lines and seconds of a test, if they are known."""
+    def get(self, test: str, longest: float) -> tuple[set[Line], float] | None:
+        """The lines and seconds of a test, if they are known; one that was stopped earlier than now is not."""
         entry = self.known.get(self.key(test))
-        if entry is None:
+        if entry is None or (entry["seconds"] is None and entry["longest"] < longest):
             return None
         lines = {(str(ROOT / file), line) for file, found in entry["lines"].items() for line in found}
         return lines, math.inf if entry["seconds"] is None else entry["seconds"]
 
-    def add(self, test: str, lines: set[Line], seconds: float) -> None:
-        """Write down one test."""
+    def add(self, test: str, longest: float, lines: set[Line], seconds: float) -> None:
+        """Write down one test, which was stopped after the longest time if it took longer."""
         if self.path is None:
             return
         by_file: dict[str, list[int]] = {}
         for file, line in sorted(lines):
             by_file.setdefault(str(Path(file).relative_to(ROOT)), []).append(line)
-        taken = None if math.isinf(seconds) else seconds
-        _append(self.path, {"key": self.key(test), "seconds": taken, "lines": by_file})
+        taken = {"seconds": None, "longest": longest} if math.isinf(seconds) else {"seconds": seconds}
+        _append(self.path, {"key": self.key(test), "lines": by_file, **taken})
 
     def key(self, test: str) -> str:
         """The same for the same test in the same file, on the same package."""

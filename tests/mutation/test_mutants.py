@@ -176,6 +176,21 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
     assert not Record(None).has_noticed(one)
 
 
+def test_what_tests_reach_is_known_until_they_may_take_longer(tmp_path):
+    test, line = (
+        "tests/mutation/test_mutants.py::test_faults_in_the_package_parse",
+        str(mutate.SOURCE / "schemes/fed.py"),
+    )
+    record = Record(tmp_path / "record")
+    record.tests.add(test, 2.0, {(line, 3), (line, 7)}, 0.5)
+    assert record.tests.get(test, 9.0) == ({(line, 3), (line, 7)}, 0.5)
+    assert record.tests.get("tests/mutation/test_mutants.py::other", 9.0) is None
+    record.tests.add(test, 2.0, set(), math.inf)
+    assert record.tests.get(test, 2.0) == (set(), math.inf)
+    assert record.tests.get(test, 2.1) is None
+    assert Record(None).tests.get(test, 2.0) is None
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_fault_is_noticed_and_a_change_of_nothing_is_not():

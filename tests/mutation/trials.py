@@ -79,15 +79,16 @@ Decided = Callable[[Trial, str, float], None]
 class KnownTests(Protocol):
     """What is known of tests from an earlier run."""
 
-    def get(self, test: str) -> tuple[set[Line], float] | None: ...
-    def add(self, test: str, lines: set[Line], seconds: float) -> None: ...
+    def get(self, test: str, longest: float) -> tuple[set[Line], float] | None: ...
+    def add(self, test: str, longest: float, lines: set[Line], seconds: float) -> None: ...
 
 
 @dataclass(frozen=True)
 class Work:
     """The faults of a folder, the places of its tests, and who is told what becomes of them.
 
-    For each fault the quickest tests that take so many seconds together are run.
+    For each fault the quickest tests that take so many seconds together are run, and no test that takes longer than the
+    longest may.
     """
 
     folder: str
@@ -97,6 +98,7 @@ class Work:
     decided: Decided
     known: KnownTests
     seconds: float = math.inf
+    longest: float = math.inf
 
     @property
     def source(self) -> Path:
@@ -199,8 +201,9 @@ def _first_failure(items: list[Any], tests: list[int], functions: Any, codes: An
 def _reached(items: list[Any], work: Work) -> Coverage | str:
     """What each test reaches, but for those that take too long; the name of one that fails."""
     found: dict[int, tuple[set[Line], float]] = {}
+    longest = min(work.seconds, work.longest)
     for number, item in enumerate(items):
-        known = work.known.get(item.nodeid)
+        known = work.known.get(item.nodeid, longest)
         if known is not None:
             found[number] = known
     lines = mark_lines(work.source)
@@ -214,7 +217,7 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
     running = _run(items, [number for number in range(len(items)) if number not in found])
     while True:
         since = _processor_seconds()
-        signal.setitimer(signal.ITIMER_PROF, 0 if math.isinf(work.seconds) else work.seconds)
+        signal.setitimer(signal.ITIMER_PROF, 0 if math.isinf(longest) else longest)
         test, passed = next(running, (None, True))
         signal.setitimer(signal.ITIMER_PROF, 0)
         if test is None:
@@ -222,7 +225,7 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
         if not passed and not stopped:
             return str(items[test].nodeid)
         found[test] = (set(), math.inf) if stopped else ({*lines}, _processor_seconds() - since)
-        work.known.add(items[test].nodeid, *found[test])
+        work.known.add(items[test].nodeid, longest, *found[test])
         lines.clear()
         stopped.clear()
     ordered = [found[number] for number in range(len(items))]
