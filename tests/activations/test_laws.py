@@ -12,6 +12,7 @@ from whorl.activations import (
     CustomLaw,
     EdgeContinuing,
     EdgeEnhancing,
+    FeatureActivation,
     Isotropic,
     SymmetricMatrix,
     TensorField,
@@ -264,7 +265,8 @@ def test_rounding_errors_below_zero_are_forgiven_in_a_given_field(largest):
         return TensorField(entries[:, None, None].expand(3, 4, 5))
 
     size = 1e-6 * max(1.0, largest)
-    assert field(-0.98 * size).maximum() == largest
+    for allowed in (-0.98 * size, -size):
+        assert field(allowed).maximum() == largest
     with pytest.raises(ValueError, match="negative eigenvalues"):
         field(-1.02 * size)
 
@@ -280,6 +282,52 @@ def test_a_law_in_python_is_the_law_itself_and_is_held_to_its_bound(rng):
         whorl.models.Model(CellGradient(), Anisotropic(CustomLaw(lambda J: J.a))).rhs(u)
     with pytest.raises(ValueError, match="CustomLaw"):
         Anisotropic(half)
+
+
+@pytest.mark.parametrize(("low", "high", "fits"), [(-0.001, 1.001, True), (-0.0011, 0.5, False), (0.5, 1.0011, False)])
+def test_a_law_in_python_may_leave_its_bound_by_a_thousandth(low, high, fits):
+    def diagonal(J):
+        return SymmetricMatrix(torch.full_like(J.a, low), torch.zeros_like(J.a), torch.full_like(J.a, high))
+
+    J = packed(torch.eye(2, dtype=torch.float64)[None])
+    if fits:
+        assert CustomLaw(diagonal).tensor(J).c.item() == high
+    else:
+        with pytest.raises(ValueError, match="outside"):
+            CustomLaw(diagonal).tensor(J)
+
+
+def test_activations_and_laws_have_their_usual_settings():
+    """No detail follows the mixed entry, nothing is smoothed, directions are those of the plane."""
+    plain = Anisotropic(Rational(1.0))
+    assert (plain.gamma, plain.smoothing, plain.radius, plain.axes) == (0.0, None, 0, 2)
+    assert Isotropic(Rational(1.0)).gamma == 0.0
+    assert Isotropic(Rational(1.0)).axes == 2
+    assert Anisotropic(Rational(1.0), rho=1.0).radius == 4
+    assert Anisotropic(Rational(1.0), rho=1.0).smoothing.spacing.along(2) == (1.0, 1.0)
+    ced = CoherenceEnhancing()
+    assert (ced.contrast.item(), ced.across) == (1.0, 0.001)
+    assert not any(parameter.requires_grad for parameter in ced.parameters())
+    assert CustomLaw(half).maximum() == 1.0
+    features = FeatureActivation(plain)
+    assert (features.operator_channels, features.scales) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: CoherenceEnhancing(1.0, across=0.0), "across"),
+        (lambda: CoherenceEnhancing(1.0, across=1.01), "across"),
+        (lambda: CustomLaw(half, maximum=0.0), "maximum"),
+        (lambda: Anisotropic(Rational(1.0), gamma=1.01), "gamma"),
+        (lambda: Anisotropic(Rational(1.0), rho=-0.01), "rho"),
+        (lambda: FeatureActivation(Isotropic(Rational(1.0)), 0), "positive"),
+        (lambda: FeatureActivation(Isotropic(Rational(1.0)), 2, 0), "positive"),
+    ],
+)
+def test_settings_out_of_range_are_refused(build, words):
+    with pytest.raises(ValueError, match=words):
+        build()
 
 
 def test_a_law_in_python_may_be_trained(rng):
