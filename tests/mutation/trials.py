@@ -213,13 +213,20 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
         stopped.append(True)
         raise _TooLongError
 
+    def limited(run: Callable[[], None]) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0 if math.isinf(longest) else longest)
+        try:
+            run()
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+
     signal.signal(signal.SIGPROF, stop)
+    for item in items:
+        item.runtest = partial(limited, item.runtest)
     running = _run(items, [number for number in range(len(items)) if number not in found])
     while True:
         since = _processor_seconds()
-        signal.setitimer(signal.ITIMER_PROF, 0 if math.isinf(longest) else longest)
         test, passed = next(running, (None, True))
-        signal.setitimer(signal.ITIMER_PROF, 0)
         if test is None:
             break
         if not passed and not stopped:
