@@ -131,11 +131,10 @@ def _relax(
     frozen, order = not _linear(model), 2 if isinstance(model.operator, Laplacian | Hessian) else 1
     longest, slowest, momentum = (LONGEST_FROZEN, SLOWEST, 0.0) if frozen else (LONGEST * order, 0.0, 0.0)
     held = model.description if frozen else model.inpaint(level.data, ~level.known).description
-    mine = False  # whether nobody else holds this image, so that its memory may be used
     # Where so many levels down all is known, gaps are about so wide; a cycle of n steps reaches about n pixels far.
     # In a flow of fourth order it reaches as far as the root of n.
     length = min(max(SHORTEST, 2 ** (coarser_levels * order)), longest)
-    steps, cycles, before, distance, move = 0, 0, float("inf"), float("inf"), torch.zeros_like(u)
+    steps, cycles, before, distance, move = 0, 0, float("inf"), float("inf"), u.new_zeros(()).expand_as(u)
     while steps < MOST_STEPS and cycles != most_cycles:
         taus, mixes = fsi_steps((length,), tau)
         if frozen:
@@ -145,9 +144,11 @@ def _relax(
             after = engines.advance(held, u, [Numbers(size) for size in taus], engine, mixes=mixes)
         if low is not None:
             after = after.clamp(low, high)
-        move = u.sub_(after).neg_() if mine and not after.requires_grad else after - u
-        change = float(torch.linalg.vector_norm(move.detach(), dtype=torch.float64)) / unknown**0.5
-        u, mine, steps, cycles = after, True, steps + length, cycles + 1
+        # Nobody else holds the image of the last cycle: without derivatives its memory takes the change.
+        move = after - u if after.requires_grad else u.sub_(after).neg_()
+        lengths = torch.linalg.vector_norm(move.detach(), dim=-1)
+        change = float(lengths.double().square().sum() / unknown) ** 0.5
+        u, steps, cycles = after, steps + length, cycles + 1
         # Changes that shrink by the factor q from cycle to cycle sum up to change q / (1 - q) from here on.
         q = min(max(change / before if before else 0.0, slowest), 0.98)
         distance = change * q / (1 - q) if before < float("inf") else change / (1 - slowest)

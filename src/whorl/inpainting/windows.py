@@ -17,7 +17,7 @@ from whorl.steps import Numbers
 
 __all__ = ["LARGE", "Window", "cycle", "windows"]
 
-LARGE = 2**22
+LARGE = 2**20
 """Pixels of all channels together that a window may have; a smaller picture is one window."""
 
 
@@ -38,8 +38,8 @@ class Window(NamedTuple):
 def windows(rows: int, per_row: int, halo: int) -> Iterator[Window]:
     """Windows over so many rows; none is thinner than its halo.
 
-    >>> [tuple(window) for window in windows(8000, 1000, 100)]
-    [(0, 4000, 0, 4100), (4000, 8000, 3900, 8000)]
+    >>> [tuple(window) for window in windows(2000, 1000, 100)]
+    [(0, 1000, 0, 1100), (1000, 2000, 900, 2000)]
     """
     count = max(1, min(-(-rows * per_row // LARGE), rows // max(halo, 1)))
     for k in range(count):
