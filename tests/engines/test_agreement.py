@@ -138,7 +138,9 @@ def trained(name):
     return DiffusionBlock(K, phi, limit, structure=structure, trainable_tau=True)
 
 
-@pytest.mark.parametrize("name", [name for name in (*COMPILED, *COUPLINGS) if not name.startswith(("ced", "edge-continuing"))])
+@pytest.mark.parametrize(
+    "name", [name for name in (*COMPILED, *COUPLINGS) if not name.startswith(("ced", "edge-continuing"))]
+)
 def test_derivatives_agree_with_autograd(name, rng):
     block = trained(name)
     parameters = [p for p in block.parameters() if p.requires_grad]
