@@ -20,6 +20,7 @@ from torch import Tensor
 import whorl
 from whorl import models
 from whorl.inpainting import fill
+from whorl.inpainting.methods import edge_continuing
 
 DENSITIES = (0.01, 0.02, 0.05, 0.1, 0.2)
 PICTURES = 12
@@ -46,8 +47,25 @@ SETTINGS: list[dict[str, Any]] = [
         )
     ),
     {"name": "eed", "diffusivity": "rational", "contrast": 6.0, "sigma": 1.5, "alpha": 0.41, "gamma": 0.0},
+    *(
+        {"name": "edge-continuing", "contrast": contrast, "sigma": sigma, "rho": rho, "alpha": alpha, "gamma": gamma}
+        for contrast, sigma, rho, alpha, gamma in (
+            (1.0, 1.0, 3.0, 0.1, 0.8),
+            (1.0, 0.5, 2.0, 0.1, 0.0),
+            (1.0, 0.5, 3.0, 0.1, 0.0),
+            (1.0, 0.5, 4.0, 0.1, 0.0),
+            (1.0, 1.0, 5.0, 0.1, 0.0),
+            (0.3, 0.5, 3.0, 0.1, 0.0),
+            (2.0, 0.5, 3.0, 0.1, 0.0),
+            (4.0, 0.5, 3.0, 0.1, 0.0),
+            (1.0, 1.0, 3.0, 0.1, 0.0),
+            (1.0, 1.0, 3.0, 0.1, 1.0),
+            (1.0, 1.0, 3.0, 0.25, 0.0),
+            (1.0, 1.0, 3.0, 0.41, 0.0),
+        )
+    ),
 ]
-"""Contrasts in grey values, sigma in pixels."""
+"""Contrasts in grey values, sigma and rho in pixels."""
 
 
 def pictures(folder: Path, count: int = PICTURES) -> list[Tensor]:
@@ -71,7 +89,8 @@ def psnr(u: Tensor, clean: Tensor) -> float:
 @torch.no_grad()
 def measured(setting: dict[str, Any], clean: list[Tensor]) -> dict[str, float]:
     """The mean PSNR of one setting at every density."""
-    model = models.build(**setting)
+    rest = {key: value for key, value in setting.items() if key != "name"}
+    model = edge_continuing(**rest) if setting["name"] == "edge-continuing" else models.build(**setting)
     found: dict[float, list[float]] = {density: [] for density in DENSITIES}
     for seed, u in enumerate(clean):
         for density, known in masks(u, seed).items():
