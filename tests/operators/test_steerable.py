@@ -272,11 +272,12 @@ def test_mixtures_have_exact_adjoints_and_proven_norms(K, rng):
 def test_the_error_of_a_map_is_that_of_its_worst_stencil():
     """Over the orders that have fields; stencils of an order without any are not used."""
     errors = [steerable_stencils(order, 5).errors[-1] for order in range(3)]
-    assert SteerableMap(2, (1, 1, 1)).stencil_error == max(errors)
+    # An eigenvalue problem, solved again: equal but for the rounding of its matrices.
+    assert SteerableMap(2, (1, 1, 1)).stencil_error == pytest.approx(max(errors), rel=1e-9)
     for order in range(3):
         fields = [0, 0, 0]
         fields[order] = 2
-        assert SteerableMap(1, fields).stencil_error == errors[order]
+        assert SteerableMap(1, fields).stencil_error == pytest.approx(errors[order], rel=1e-9)
     assert SteerableMap(1, (1,)).size == 5
 
 

@@ -39,6 +39,10 @@ MOMENTUM = 0.7
 SLOWEST = 0.9
 """How much of the change of one cycle the next one is assumed to make, at least, while tensors still change."""
 
+CALM = 3
+"""Cycles in a row that must be near the steady state while tensors still change: a single calm one may be where an edge
+turns round, or begins to give way."""
+
 COARSE_CYCLES = 8
 """Cycles on a coarse level: what they leave undone, finer levels do."""
 
@@ -129,12 +133,13 @@ def _relax(
         return u, 0.0, 0, True
     tau, (low, high) = model.step_limit(u.dim() - 2), _bounds(model, level)
     frozen, order = not _linear(model), 2 if isinstance(model.operator, Laplacian | Hessian) else 1
-    longest, slowest, momentum = (LONGEST_FROZEN, SLOWEST, 0.0) if frozen else (LONGEST * order, 0.0, 0.0)
+    longest, slowest, needed = (LONGEST_FROZEN, SLOWEST, CALM) if frozen else (LONGEST * order, 0.0, 1)
     held = model.description if frozen else model.inpaint(level.data, ~level.known).description
     # Where so many levels down all is known, gaps are about so wide; a cycle of n steps reaches about n pixels far.
     # In a flow of fourth order it reaches as far as the root of n.
     length = min(max(SHORTEST, 2 ** (coarser_levels * order)), longest)
-    steps, cycles, before, distance, move = 0, 0, float("inf"), float("inf"), u.new_zeros(()).expand_as(u)
+    steps, cycles, calm, before, distance, momentum = 0, 0, 0, float("inf"), float("inf"), 0.0
+    move = u.new_zeros(()).expand_as(u)
     while steps < MOST_STEPS and cycles != most_cycles:
         taus, mixes = fsi_steps((length,), tau)
         if frozen:
@@ -154,7 +159,8 @@ def _relax(
         distance = change * q / (1 - q) if before < float("inf") else change / (1 - slowest)
         if report is not None:
             report(distance)
-        if distance <= tolerance:
+        calm = calm + 1 if distance <= tolerance else 0
+        if calm == needed:
             return u, distance, steps, True
         if change > 0.5 * before and length < longest:
             length, change = 2 * length, float("inf")
