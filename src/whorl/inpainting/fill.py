@@ -103,17 +103,19 @@ def fill(
     """
     tolerance = validation.number(tolerance, "tolerance", "fill", 0.0, open_low=True)
     data = validation.finite(torch.where(known, image, 0), "fill")
-    levels = pyramid(Level(data, known))
-    mean = _mean_known(levels[-1])
-    u = torch.where(levels[-1].known, levels[-1].data, mean)
+    finest, *coarser = pyramid(Level(data, known))
+    depth, last = len(coarser), coarser[-1] if coarser else finest
+    u = torch.where(last.known, last.data, _mean_known(last))
     # A nonlinear flow may have several steady states: let the start on the finest level not depend on the tolerance.
     steps, coarse = 0, tolerance if _linear(model) else 0.0
-    for depth, level in enumerate(reversed(levels[1:])):
+    while coarser:
+        level = coarser.pop()  # from here on nothing holds its memory
         u = torch.where(level.known, level.data, finer(u, tuple(level.data.shape[2:])))
-        u, _, taken, _ = _relax(model, u, level, depth, coarse, engine, None, COARSE_CYCLES)
+        u, _, taken, _ = _relax(model, u, level, depth - len(coarser) - 1, coarse, engine, None, COARSE_CYCLES)
         steps += taken * level.data.numel() // data.numel()
-    u = torch.where(known, data, finer(u, tuple(data.shape[2:])) if len(levels) > 1 else u)
-    u, distance, taken, converged = _relax(model, u, levels[0], len(levels) - 1, tolerance, engine, report)
+    u = torch.where(known, data, finer(u, tuple(data.shape[2:])) if depth else u)
+    last = level = finest
+    u, distance, taken, converged = _relax(model, u, finest, depth, tolerance, engine, report)
     return Filled(u, distance, steps + taken, converged)
 
 
