@@ -24,6 +24,8 @@ class KnownPixels(nn.Module):
     known : Tensor of bool
         Broadcasts to the data; at least one pixel of every image must be known.
 
+    Examples
+    --------
     >>> kept = KnownPixels(torch.ones(1, 1, 2, 2), torch.tensor([[True, False], [False, False]]))
     >>> kept(torch.zeros(1, 1, 2, 2))
     tensor([[[[1., 0.],
