@@ -1,9 +1,11 @@
 """A real Chromium, driven through playwright-core, and the page served on this machine."""
 
+import hashlib
 import json
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,6 +15,11 @@ from typing import Any
 import pytest
 
 from whorl.page import make_server
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 WEB = Path(__file__).parents[2] / "web"
 REQUIRED = bool(os.environ.get("WHORL_BROWSER_REQUIRED"))
@@ -33,14 +40,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
-    """The folder that playwright-core is found from, installed on first use."""
-    if not (WEB / "node_modules" / "playwright-core").exists():
+    """The folder that playwright-core is found from, installed on first use.
+
+    By one process at a time, and complete when npm has written its list: the folder itself appears long before.
+    """
+    name = f"whorl-npm-{hashlib.sha256(str(WEB).encode()).hexdigest()[:12]}.lock"
+    with open(Path(tempfile.gettempdir()) / name, "w") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        _install()
+    return WEB / "package.json"
+
+
+def _install() -> None:
+    if not (WEB / "node_modules" / ".package-lock.json").exists():
         npm = shutil.which("npm") or _missing("npm is not on the PATH, and playwright-core is not installed")
         command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
         done = subprocess.run(command, cwd=WEB, capture_output=True, text=True, timeout=240, check=False)
         if done.returncode:
             _missing(f"npm could not install playwright-core: {done.stderr.strip()[-300:]}")
-    return WEB / "package.json"
 
 
 @pytest.fixture(scope="session")
