@@ -2,7 +2,6 @@
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -14,14 +13,12 @@ from whorl.steps import Form
 from .across import along_x_kernel
 from .coupling import couple_kernel
 from .divergence import divergence_kernel
+from .gaussians import Taps, gaussians
 from .smoothing import along_y_kernel, gather_kernel
 from .step import step_kernel
 from .structure import along_kernel, law_kernel
 
-__all__ = ["Gaussians", "Launches", "Tiling"]
-
-NEGLIGIBLE = 2.0**-32
-"""Taps below this share of the sum lie under the rounding of float32 and are left out (sigma = 0.1 has only such)."""
+__all__ = ["Launches", "Tiling"]
 
 LAWS = {"uncoupled": 0, "isotropic": 1, "anisotropic": 2, "edge-enhancing": 3, "coherence-enhancing": 4}
 
@@ -39,35 +36,6 @@ class Tiling:
     strips = (8, 4, 32)  # scales, rows, groups of four columns; eight rows take three times as long to compile
     strips_adjoint = (1, 4, 32)
     step = (32, 64, 2)  # rows, groups of four columns, warps
-
-
-Taps = tuple[tuple[tuple[float, ...], ...], ...]
-
-
-PADDING = 8
-"""Zeros behind the weights of a table: a thread holds at most eight outputs, and looks past the end for the others."""
-
-
-class Gaussians:
-    """Tables of the weights of several Gaussians along one axis."""
-
-    def __init__(self, taps: Taps, axis: int, device: torch.device) -> None:
-        kept = [[tuple(w for w in weights if w >= NEGLIGIBLE) for weights in scale] for scale in taps]
-        # The first scales have no Gaussian along either axis.
-        self.skip = next((i for i, scale in enumerate(kept) if max(map(len, scale)) > 1), len(taps))
-        own = [scale[axis] for scale in kept]
-        self.radii = tuple(len(weights) - 1 for weights in own)
-        self.taps = max(self.radii) + 1 + PADDING
-        table = torch.zeros(len(own), self.taps)
-        for row, weights in zip(table, own, strict=True):
-            row[: len(weights)] = torch.tensor(weights, dtype=torch.float64)
-        self.table = table.to(device)
-
-
-@lru_cache(maxsize=32)
-def gaussians(taps: Taps, axis: int, device: torch.device) -> Gaussians:
-    """The tables, on the device once and for all."""
-    return Gaussians(taps, axis, device)
 
 
 class Launches:
