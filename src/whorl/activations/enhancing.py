@@ -78,7 +78,20 @@ class EdgeEnhancing(Law):
         return f"keep={self.keep!r}"
 
 
-class EdgeContinuing(nn.Module, Law):
+class ContrastLaw(nn.Module, Law):
+    """A law with a contrast of its own in the place of a diffusivity."""
+
+    def __init__(self, contrast: Contrast = 1.0, *, trainable: bool = False) -> None:
+        super().__init__()
+        self._contrast = Positive(contrast, trainable=trainable, name="contrast")
+
+    @property
+    def contrast(self) -> Tensor:
+        value: Tensor = self._contrast()
+        return value
+
+
+class EdgeContinuing(ContrastLaw):
     r"""Edge-enhancing diffusion for smoothed structure tensors: as much along edges as the direction is certain.
 
     .. math:: D = (\lambda^2 + \mu_d)\, (\lambda^2 I + J)^{-1}, \qquad
@@ -105,15 +118,6 @@ class EdgeContinuing(nn.Module, Law):
 
     name = "edge-continuing"
 
-    def __init__(self, contrast: Contrast = 1.0, *, trainable: bool = False) -> None:
-        super().__init__()
-        self._contrast = Positive(contrast, trainable=trainable, name="contrast")
-
-    @property
-    def contrast(self) -> Tensor:
-        value: Tensor = self._contrast()
-        return value
-
     def tensor(self, J: Structure) -> SymmetricMatrix:
         A = J.matrix()
         mu = eigenvalues(A)
@@ -128,7 +132,7 @@ class EdgeContinuing(nn.Module, Law):
         return 1.0
 
 
-class CoherenceEnhancing(nn.Module, Law):
+class CoherenceEnhancing(ContrastLaw):
     r"""Coherence-enhancing diffusion (Weickert 1999): along lines, and hardly at all elsewhere.
 
     .. math:: \lambda_1 = \dots = \lambda_{d-1} = a, \qquad
@@ -156,14 +160,8 @@ class CoherenceEnhancing(nn.Module, Law):
     name = "coherence-enhancing"
 
     def __init__(self, contrast: Contrast = 1.0, across: float = 0.001, *, trainable: bool = False) -> None:
-        super().__init__()
-        self._contrast = Positive(contrast, trainable=trainable, name="contrast")
+        super().__init__(contrast, trainable=trainable)
         self.across = validation.number(across, "across", "CoherenceEnhancing", 0.0, 1.0, open_low=True)
-
-    @property
-    def contrast(self) -> Tensor:
-        value: Tensor = self._contrast()
-        return value
 
     def tensor(self, J: Structure) -> SymmetricMatrix:
         A = J.matrix()
