@@ -103,19 +103,17 @@ def fill(
     """
     tolerance = validation.number(tolerance, "tolerance", "fill", 0.0, open_low=True)
     data = validation.finite(torch.where(known, image, 0), "fill")
-    finest, *coarser = pyramid(Level(data, known))
-    depth, last = len(coarser), coarser[-1] if coarser else finest
-    u = torch.where(last.known, last.data, _mean_known(last))
+    levels, steps = pyramid(Level(data, known)), 0
+    coarser = len(levels) - 1
+    u = torch.where(levels[-1].known, levels[-1].data, _mean_known(levels[-1]))
     # A nonlinear flow may have several steady states: let the start on the finest level not depend on the tolerance.
-    steps, coarse = 0, tolerance if _linear(model) else 0.0
-    while coarser:
-        level = coarser.pop()  # from here on nothing holds its memory
-        u = torch.where(level.known, level.data, finer(u, tuple(level.data.shape[2:])))
-        u, _, taken, _ = _relax(model, u, level, depth - len(coarser) - 1, coarse, engine, None, COARSE_CYCLES)
-        steps += taken * level.data.numel() // data.numel()
-    u = torch.where(known, data, finer(u, tuple(data.shape[2:])) if depth else u)
-    last = level = finest
-    u, distance, taken, converged = _relax(model, u, finest, depth, tolerance, engine, report)
+    coarse = tolerance if _linear(model) else 0.0
+    for below in range(coarser):
+        u, _, taken, _ = _relax(model, u, levels[-1], below, coarse, engine, None, COARSE_CYCLES)
+        steps += taken * u.numel() // data.numel()
+        levels.pop()  # and its memory, which finer levels need
+        u = torch.where(levels[-1].known, levels[-1].data, finer(u, tuple(levels[-1].data.shape[2:])))
+    u, distance, taken, converged = _relax(model, u, levels[0], coarser, tolerance, engine, report)
     return Filled(u, distance, steps + taken, converged)
 
 
