@@ -89,3 +89,17 @@ def test_masks_of_zeros_and_255_are_understood():
     assert np.array_equal(
         whorl.inpaint(image, grey, engine="reference"), whorl.inpaint(image, mask, engine="reference")
     )
+
+
+def test_a_model_that_is_bound_to_other_data_is_refused():
+    image, mask = np.zeros((8, 8)), np.eye(8, dtype=bool)
+    model, data = whorl.models.build("perona-malik", contrast=1.0), torch.zeros(1, 1, 8, 8)
+    bound = {
+        "has a data term": model.with_data(data, 0.5),
+        "has known pixels of its own": model.inpaint(data, torch.from_numpy(mask)),
+    }
+    for words, each in bound.items():
+        with pytest.raises(ValueError, match=words):
+            whorl.inpaint(image, mask, each)
+    with pytest.raises(ValueError, match="is built already"):
+        whorl.inpaint(image, mask, model, contrast=2.0)

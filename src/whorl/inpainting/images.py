@@ -116,6 +116,8 @@ def _built(model: str | models.Model, contrast: float | None, grey: float, dimen
             raise ValueError("inpaint: the model is built already. Give the contrast to models.build.")
         if model.fidelity is not None:
             raise ValueError(f"inpaint: {model.name} has a data term, and the mask is one. Give a model without.")
+        if model.kept is not None:
+            raise ValueError(f"inpaint: {model.name} has known pixels of its own. Give the model without its mask.")
         return model
     if model not in METHODS:
         raise ValueError(f"inpaint: model {model!r} is unknown. Known: {', '.join(METHODS)}, or a model of your own.")
