@@ -1,7 +1,5 @@
 """What every model promises: energy, stability, mean, constants, and literal residual blocks."""
 
-import json
-
 import pytest
 import torch
 
@@ -243,13 +241,6 @@ def test_integration_converges_with_the_number_of_directions(rng):
     gaps = [(r - results[-1]).norm() / results[-1].norm() for r in results[:-1]]
     assert gaps[0] > 3 * gaps[1]
     assert gaps[2] < 1e-3
-
-
-def test_settings_rebuild_the_model(rng):
-    model = whorl.models.build("eed", contrast=3.0, gamma=0.2, sigma=1.5, spacing=(1.0, 2.0))
-    twin = whorl.models.build(model.name, **json.loads(json.dumps(model.settings)))
-    u = noise(rng, 1, 1, 8, 8)
-    assert torch.equal(model.rhs(u), twin.rhs(u))
 
 
 @parametrised

@@ -118,7 +118,7 @@ def _inside(s: Setting) -> tuple[float, ...] | None:
     return s.scales.omega if s.omega_inside else None
 
 
-def paper_scales(scales: int | ScaleSampling | None, pixel: float = 1.0) -> ScaleSampling:
+def paper_scales(scales: int | ScaleSampling | None, pixel: float) -> ScaleSampling:
     """The scales asked for; by default the paper's eight, from a tenth of a pixel to ten."""
     count = 8 if scales is None else scales
     return count if isinstance(count, ScaleSampling) else sample_scales(count, 0.1 * pixel, 10.0 * pixel)
