@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import whorl
-from catalogue import MODELS, noise
+from catalogue import noise
 from whorl.errors import StabilityError
 from whorl.models import build
 
@@ -82,8 +82,9 @@ def test_channels_and_scales_may_have_contrasts_of_their_own():
     assert float(build("ced", contrast=[[2.0]]).activation.law.contrast) == 2
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_operator_and_activation_speak_of_the_same_directions(model):
+@pytest.mark.parametrize("name", whorl.models.names())
+def test_operator_and_activation_speak_of_the_same_directions(name):
+    model = build(name)
     assert model.activation.axes == model.operator.axes
 
 
