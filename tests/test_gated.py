@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock
+from whorl.blocks.guided import GuidedBlock
 from whorl.errors import ShapeError
 from whorl.invariance import SYMMETRIES
 from whorl.operators import SteerableMap, mirror
@@ -25,7 +26,11 @@ EPS = torch.finfo(torch.float64).eps
 
 
 def build(kind, channels, fields, size=5, **gate):
-    """A block of either kind, with two operators or with one."""
+    """A block of any kind: with two operators, with one, or with one for the first channel and a guide beside it."""
+    if kind is GuidedBlock:
+        maps = [SteerableMap(count, fields, size) for count in (1, channels, channels - 1)]
+        orders = [order for order in maps[0].orders for _ in range(2)]
+        return GuidedBlock(*maps, Gated(orders, **gate))
     maps = [SteerableMap(channels, fields, size) for _ in range(1 if kind is StableGatedBlock else 2)]
     return kind(*maps, Gated(maps[0].orders, **gate))
 
@@ -45,7 +50,7 @@ def symmetry_gap(filter, u):
         return max(float((filter(move(u)) - move(v)).abs().max()) for move in SYMMETRIES.values())
 
 
-@pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock])
+@pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock, GuidedBlock])
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("size", PICTURES, ids=str)
 def test_quarter_turns_and_mirror_images_are_exact_at_any_size(kind, name, size, rng):
@@ -84,21 +89,26 @@ def test_broken_blocks_are_found_out(broken, rng):
 
 @settings(deadline=None, max_examples=25)
 @given(
+    kind=st.sampled_from([StableGatedBlock, GuidedBlock]),
     seed=st.integers(0, 10**6),
     spread=st.sampled_from([1e-3, 1.0, 1e3]),
     picture=st.sampled_from(["noise", "flat", "checkerboard", "impulse", "huge"]),
 )
-def test_stable_blocks_never_let_the_norm_grow(seed, spread, picture):
-    """Random and adversarial weights: large, tiny, and with the gates wide open at the largest step."""
+def test_stable_blocks_never_let_the_norm_grow(kind, seed, spread, picture):
+    """Random and adversarial weights: large, tiny, and with the gates wide open at the largest step.
+
+    Of a guided block that is said of the picture, whatever the guide does.
+    """
     rng = torch.Generator().manual_seed(seed)
-    made = build(StableGatedBlock, 2, (2, 2, 1), rho=seed % 2).double().eval()
+    made = build(kind, 2, (2, 2, 1), rho=seed % 2).double().eval()
+    guided = kind is GuidedBlock
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.copy_(spread * torch.randn(parameter.shape, generator=rng, dtype=torch.float64))
         if seed % 3 == 0:
             made.gate.matrix.zero_()
             made.gate.bias.fill_(50.0)  # gates at 1
-            made.step.fill_(50.0)  # the largest step
+            (made.synthesis if guided else made).step.fill_(50.0)  # the largest step
     u = torch.randn(1, 2, 12, 9, generator=rng, dtype=torch.float64)
     if picture == "flat":
         u = torch.ones_like(u)
@@ -110,10 +120,13 @@ def test_stable_blocks_never_let_the_norm_grow(seed, spread, picture):
     elif picture == "huge":
         u = 1e6 * u
     with torch.no_grad():
-        assert made(u).norm() <= u.norm() * (1 + 64 * EPS)
+        after = made(u)
+        picture = slice(0, 1 if guided else 2)
+        assert after[:, picture].norm() <= u[:, picture].norm() * (1 + 64 * EPS)
+        assert made.synthesis is made.analysis or not torch.equal(after[:, 1:], u[:, 1:])
 
 
-@pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock])
+@pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock, GuidedBlock])
 def test_gradients_are_finite_on_flat_images_in_both_precisions(kind, dtype):
     made = build(kind, 2, (2, 2, 1), rho=1).to(dtype)
     u = torch.zeros(1, 2, 8, 8, dtype=dtype, requires_grad=True)

@@ -46,7 +46,9 @@ def main() -> None:
     parser.add_argument("call", choices=sorted(CALLS))
     parser.add_argument("--train", required=True)
     parser.add_argument("--test", required=True)
-    parser.add_argument("--held", default="", help="folder of the pictures held back, where that to train on has small ones")
+    parser.add_argument(
+        "--held", default="", help="folder of the pictures held back, where that to train on has small ones"
+    )
     parser.add_argument("--colour-test", default="")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--work", type=Path, default=Path("build/photo"))
@@ -131,12 +133,14 @@ def run(name: str, trial: Trial, given: argparse.Namespace) -> None:
     torch.manual_seed(given.seed)
     device = torch.device(given.device)
     network = (plain_network(trial.plain) if trial.plain else PhotoNetwork(trial.spec)).to(device)
+    mine: dict[str, torch.Tensor] = {}
     if given.start:
         from safetensors.torch import load_file
 
         earlier = load_file(given.start)
         mine = {key.removeprefix(f"{name}/"): value for key, value in earlier.items() if key.startswith(f"{name}/")}
-        network.load_state_dict(mine)
+        if mine:
+            network.load_state_dict(mine)
     network.low_precision = trial.training.precision == "bfloat16" and device.type == "cuda"
     learner = LevelInput(network) if trial.spec.blind else network
     pictures = photographs(given.train, trial.spec.channels, given.size)
@@ -183,7 +187,7 @@ def run(name: str, trial: Trial, given: argparse.Namespace) -> None:
         "steps": steps,
         "parameters": sum(p.numel() for p in network.parameters()),
         "pictures": len(learned),
-        "started_from": given.start,
+        "started_from": given.start if mine else "",
         "origin": trial.origin,
         "train": Path(given.train).name,
     }

@@ -53,7 +53,7 @@ FINAL = {
     "photo-colour": Trial(NAMED_PHOTO["photo-colour"], BLIND, longer=1.3),
     "photo-27k": Trial(NAMED_PHOTO["photo-27k"], NORMALISED, longer=1.2),
     "photo-27k-strict": Trial(NAMED_PHOTO["photo-27k-strict"], replace(NORMALISED, turn=1500.0)),
-    "photo-27k-stable": Trial(NAMED_PHOTO["photo-27k-stable"], NORMALISED, longer=0.9),
+    "photo-27k-stable": Trial(STABLE, NORMALISED, longer=0.9),
     "photo-8k": Trial(NAMED_PHOTO["photo-8k"], NORMALISED, longer=1.6),
     "photo-66k": Trial(NAMED_PHOTO["photo-66k"], NORMALISED, longer=0.8),
     "resnet-27k": Trial(NAMED_PHOTO["photo-27k"], NORMALISED, longer=0.8, plain="resnet"),
@@ -73,7 +73,7 @@ ALONE = {"photo-27k": Trial(NAMED_PHOTO["photo-27k"], replace(NORMALISED, **LARG
 ONWARD = {"photo-27k": replace(ALONE["photo-27k"], training=replace(NORMALISED, **LARGER, **AGAIN), longer=7)}
 LAST = {
     "photo-66k": Trial(NAMED_PHOTO["photo-66k"], replace(NORMALISED, **LARGER), longer=8),
-    "photo-27k-stable": Trial(NAMED_PHOTO["photo-27k-stable"], replace(NORMALISED, **LARGER), longer=4),
+    "photo-27k-stable": Trial(STABLE, replace(NORMALISED, **LARGER), longer=4),
     "photo-8k": Trial(NAMED_PHOTO["photo-8k"], replace(NORMALISED, **LARGER), longer=8),
 }
 """Longer calls in batches of 32: the first from random weights and alone on the device, the others go on
@@ -90,7 +90,27 @@ TURNED = {
 """A short call on a processor: from the weights of ``photo-27k``, with the term on turns. At the end of the way the turn
 error is smallest (0.016) and 0.12 dB are lost on pictures held back; three quarters of the way lose 0.07 dB."""
 
+_EXPLORED = {"stable": True, "rho": 1}
+GUIDED = {
+    name: Trial(spec, replace(NORMALISED, **LARGER))
+    for name, spec in {
+        "unguided": STABLE,
+        "deeper": PhotoSpec(width=24, fields=(28, 24, 12), blocks=3, **_EXPLORED),
+        "guided-1": PhotoSpec(width=1, fields=(6, 6, 4), guide=22, guide_fields=(28, 20, 10), **_EXPLORED),
+        "guided-8": PhotoSpec(width=8, fields=(12, 12, 6), guide=20, guide_fields=(24, 16, 8), **_EXPLORED),
+        "guided-16": PhotoSpec(width=16, fields=(20, 20, 10), guide=12, guide_fields=(16, 12, 4), **_EXPLORED),
+    }.items()
+}
+"""Stable networks with and without a guide, side by side."""
+
+LEADING = {
+    "photo-66k": Trial(NAMED_PHOTO["photo-66k"], replace(NORMALISED, **LARGER, **AGAIN)),
+    "photo-27k-stable": Trial(NAMED_PHOTO["photo-27k-stable"], replace(NORMALISED, **LARGER)),
+}
+"""The best stable structure from random weights, and the largest network from its shipped weights, twice."""
+
 CALLS = {
+    "guided": GUIDED, "leading": LEADING,
     "explore": EXPLORE, "final": FINAL, "longer": LONGER, "alone": ALONE, "onward": ONWARD, "last": LAST,
     "turned": TURNED,
 }  # fmt: skip

@@ -10,6 +10,7 @@ pytest.importorskip("numba")
 
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock
+from whorl.blocks.guided import GuidedBlock
 from whorl.engines.cpu.arithmetic import at, compiled, log1p, put
 from whorl.engines.cpu.gated import applied
 from whorl.engines.cpu.matrix_product import LANES, packed, product
@@ -45,8 +46,7 @@ def level_of(made, pictures=1):
 
 def compiled_result(made, u, level):
     tau = float(made.tau(1)) if isinstance(made, StableGatedBlock) else 1.0
-    second = made.analysis if isinstance(made, StableGatedBlock) else made.synthesis
-    return applied(u, made.analysis, second, made.gate, made.gate.bias[1], level, tau)
+    return applied(u, made.analysis, made.synthesis, made.gate, made.gate.bias[1], level, tau)
 
 
 @pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock])
@@ -62,6 +62,23 @@ def test_it_agrees_with_the_plain_block(kind, name, size, rng):
     # A sum of 4 channels times up to 11 stencils of 25 taps, twice, and a gate between: far below 200 roundings.
     largest = max(float(u.abs().max()), float((exact - u).abs().max()), float(made.analysis(u).abs().max()))
     assert float((found - exact).abs().max()) <= 200 * EPS * largest
+
+
+@pytest.mark.parametrize("name", ["plain", "smoothed, level"])
+@torch.no_grad()
+def test_guided_blocks_have_the_compiled_form_too(name, rng):
+    torch.manual_seed(3)
+    settings = {key: value for key, value in CASES[name].items() if key in ("rho", "levelled")}
+    maps = SteerableMap(1, (2, 2, 1)), SteerableMap(4, (4, 2, 1)), SteerableMap(3, (4, 2, 1))
+    orders = (0,) * 6 + (1,) * 4 + (2,) * 2
+    made = GuidedBlock(*maps, Gated(orders, repetitions=2, **settings)).eval()
+    u, level = torch.randn(2, 4, 37, 33, generator=rng), level_of(made, 2)
+    for _ in range(2):
+        exact = copy.deepcopy(made).double()(u.double(), 1, None if level is None else level.double())
+        found = compiled_result(made, u, level)
+        largest = max(float(u.abs().max()), float(made.analysis(u).abs().max()))
+        assert float((found - exact).abs().max()) <= 200 * EPS * largest
+        made.synthesis.step.add_(1.0)  # a changed step size is noticed
 
 
 @torch.no_grad()

@@ -23,6 +23,7 @@ SPECS = {
     "grey": PhotoSpec(width=6, fields=(6, 4, 2), repetitions=2),
     "colour, blind, smoothed": PhotoSpec(3, 6, (6, 4, 2), repetitions=2, rho=1, noise=(5.0, 55.0)),
     "stable": PhotoSpec(width=6, fields=(6, 4, 2), repetitions=2, rho=1, stable=True),
+    "guided": PhotoSpec(width=2, fields=(2, 2, 1), repetitions=2, stable=True, guide=4, guide_fields=(4, 2, 1)),
     "3x3, alternate": PhotoSpec(width=6, fields=(4, 4, 0, 0), size=3, repetitions=2, alternate=True),
 }
 
@@ -100,12 +101,19 @@ def test_the_strict_network_is_trained_with_a_term_on_turns_and_turns_better():
         assert better.relative < 0.7 * worse.relative
 
 
-def test_stable_networks_never_let_the_norm_grow_about_grey():
-    network = build("stable")
+@pytest.mark.parametrize("name", ["stable", "guided"])
+def test_stable_networks_never_let_the_norm_grow_about_grey(name):
+    network = build(name)
     for seed in range(5):
         u = 400 * torch.randn(1, 1, 12, 9, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
         with torch.no_grad():
             assert (network(u) - 127.5).norm() <= (u - 127.5).norm() * (1 + 1e-12)
+
+
+def test_a_guide_belongs_to_a_stable_network_and_has_its_orders():
+    for wrong in (dict(guide=4, guide_fields=(2, 2)), dict(stable=True, guide=4), dict(guide=4, guide_fields=(2, 2, 1))):
+        with pytest.raises(ValueError, match="a guide belongs to a stable network"):
+            PhotoSpec(fields=(2, 2, 1), **wrong)
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -11,7 +11,7 @@ from whorl.foundations.types import Image
 from whorl.operators.norm_estimate import NormEstimate
 from whorl.operators.steerable import SteerableMap
 
-__all__ = ["GatedBlock", "StableGatedBlock", "factorised"]
+__all__ = ["GatedBlock", "StableGatedBlock", "factorised", "stable_step"]
 
 
 class GatedBlock(nn.Module):
@@ -106,15 +106,25 @@ class StableGatedBlock(nn.Module):
         K, phi = self.analysis, self.gate
         return K.adjoint(phi(K(u), bias, level))
 
+    @property
+    def synthesis(self) -> SteerableMap:
+        """The same operator again."""
+        return self.analysis
+
     def tau(self, repetition: int = 0) -> Tensor:
         """The step size."""
-        norm = self.estimate(self.analysis) if self.training else max(self.analysis.squared_norm_bound(), 1e-30)
-        return 2 * self.step[repetition].sigmoid() / norm
+        return stable_step(self.step[repetition], self.analysis, self.estimate if self.training else None)
 
     @property
     def reach(self) -> int:
         """How many pixels around a pixel one application looks at, on either side."""
         return self.analysis.reach + self.gate.rho
+
+
+def stable_step(s: Tensor, operator: SteerableMap, estimate: NormEstimate | None) -> Tensor:
+    r"""A step size within its bound, :math:`2\,\sigma(s) / \|K\|^2`; without an estimate the norm is proven."""
+    norm = max(operator.squared_norm_bound(), 1e-30) if estimate is None else estimate(operator)
+    return 2 * s.sigmoid() / norm
 
 
 def factorised(K1: SteerableMap, K2: SteerableMap, phi: Gated) -> bool:

@@ -70,29 +70,30 @@ class _Photo:
 
     def _enter(self, f: str) -> str:
         spec = self.network.spec
-        if not spec.stable:
+        parts = []
+        if spec.stable:
+            # The picture in the first channels, zeros in the others: a convolution with one pixel.
+            start = np.eye(spec.width, spec.channels, dtype=np.float32)[:, :, None, None]
+            parts.append(self.graph("Conv", f, self.graph.number(start)))
+        if spec.guide or not spec.stable:
             lift = self.network.lift
-            return self.graph("Conv", self._mirrored(f, lift.radius), self._kernel(lift))
-        # The picture in the first channels, zeros in the others: a convolution with one pixel.
-        start = np.eye(spec.width, spec.channels, dtype=np.float32)[:, :, None, None]
-        return self.graph("Conv", f, self.graph.number(start))
+            parts.append(self.graph("Conv", self._mirrored(f, lift.radius), self._kernel(lift)))
+        return self.graph("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
     def _leave(self, f: str, u: str) -> str:
         spec = self.network.spec
         if spec.stable:
-            end = np.eye(spec.channels, spec.width, dtype=np.float32)[:, :, None, None]
+            end = np.eye(spec.channels, spec.width + spec.guide, dtype=np.float32)[:, :, None, None]
             return self.graph("Conv", u, self.graph.number(end))
         projection = self.network.projection
         return self.graph("Sub", f, self._adjoint(self._mirrored(u, projection.radius), projection))
 
     def _application(self, u: str, block: Any, repetition: int) -> str:
         graph, gate = self.graph, block.gate
-        tied = isinstance(block, StableGatedBlock)
-        synthesis = block.analysis if tied else block.synthesis
         v = graph("Conv", self._mirrored(u, 2 * block.analysis.radius + gate.rho), self._kernel(block.analysis))
         gates = graph("Sigmoid", self._logits(v, gate, repetition))
-        change = self._adjoint(graph("Mul", gates, self._cut(v, gate.rho)), synthesis)
-        if tied:
+        change = self._adjoint(graph("Mul", gates, self._cut(v, gate.rho)), block.synthesis)
+        if isinstance(block, StableGatedBlock):
             change = graph("Mul", change, graph.number(float(block.tau(repetition))))
         return graph("Sub", u, change)
 

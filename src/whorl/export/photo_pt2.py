@@ -13,6 +13,7 @@ from torch.export import Dim, ExportedProgram
 
 from whorl import __version__
 from whorl.blocks.gated import StableGatedBlock
+from whorl.blocks.guided import SteppedMap
 from whorl.export.pt2 import METADATA, written_out
 from whorl.networks.photo import PhotoNetwork
 from whorl.networks.photo_cards import PhotoCard
@@ -49,10 +50,12 @@ class _Known(nn.Module):
     def __init__(self, network: PhotoNetwork) -> None:
         super().__init__()
         self.network = copy.deepcopy(network)
-        for block in self.network.blocks:
-            if isinstance(block, StableGatedBlock):
-                sizes = [float(block.tau(repetition).detach()) for repetition in range(len(block.step))]
-                block.__dict__["tau"] = partial(_step_size, sizes)
+        for part in self.network.modules():
+            if isinstance(part, StableGatedBlock):
+                sizes = [float(part.tau(repetition).detach()) for repetition in range(len(part.step))]
+                part.__dict__["tau"] = partial(_step_size, sizes)
+            elif isinstance(part, SteppedMap):
+                part.__dict__["tau"] = partial(_step_size, [float(part.tau().detach())])
 
     def forward(self, image: Tensor) -> Any:
         """The denoised picture."""

@@ -3,6 +3,7 @@
 import dataclasses
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock, factorised
+from whorl.blocks.guided import GuidedBlock
 from whorl.foundations.types import Image
 from whorl.networks.denoiser import Denoiser, value_range
 from whorl.networks.trained import TrainedNetwork
@@ -29,7 +31,7 @@ class PhotoSpec:
     channels : int
         1 for grey, 3 for colour pictures.
     width : int
-        Channels of the stream.
+        Channels of the stream, without those of a guide.
     fields : tuple of int
         Fields of angular order 0, 1, 2, ... in every block.
     blocks, repetitions : int
@@ -44,6 +46,10 @@ class PhotoSpec:
         Whether the blocks take turns, or each does all its repetitions before the next.
     stable : bool
         One operator per block and a step size within its norm: the L2 norm never grows.
+    guide : int
+        Channels beside the stream of a stable network that only gates look at; their steps are not restricted.
+    guide_fields : tuple of int
+        Fields of angular order 0, 1, 2, ... made from the stream and the guide together.
     noise : tuple of float
         Smallest and largest noise level the network is trained for.
     """
@@ -59,7 +65,13 @@ class PhotoSpec:
     rho: int = 0
     alternate: bool = False
     stable: bool = False
+    guide: int = 0
+    guide_fields: tuple[int, ...] = ()
     noise: tuple[float, float] = (25.0, 25.0)
+
+    def __post_init__(self) -> None:
+        if self.guide and not (self.stable and len(self.guide_fields) == len(self.fields)):
+            raise ValueError(f"{self}: a guide belongs to a stable network and has fields of the same orders.")
 
     @property
     def blind(self) -> bool:
@@ -83,7 +95,7 @@ NAMED_PHOTO = {
     "photo-8k": PhotoSpec(width=16, fields=(24, 20, 8), blocks=1, repetitions=12),
     "photo-27k": _GREY,
     "photo-27k-strict": _GREY,
-    "photo-27k-stable": PhotoSpec(width=32, fields=(32, 32, 16), stable=True, rho=1),
+    "photo-27k-stable": PhotoSpec(width=1, fields=(6, 6, 4), stable=True, guide=23, guide_fields=(26, 22, 12)),
     "photo-66k": PhotoSpec(width=32, fields=(32, 32, 20), blocks=3, repetitions=4),
     "photo-grey": dataclasses.replace(_GREY, rho=1, noise=(5.0, 55.0)),
     "photo-colour": dataclasses.replace(_GREY, rho=1, channels=3, noise=(5.0, 55.0)),
@@ -98,7 +110,8 @@ class PhotoNetwork(TrainedNetwork):
     .. math:: u^0 = L f, \qquad u^{k+1} = u^k - K_2^*\, \Phi(K_1 u^k), \qquad N(f) = f - P^* u^T
 
     The stable kind keeps the picture in its first channels and begins with zeros in the others:
-    :math:`u^0 = (f, 0)`, :math:`N(f) = u^T_1`, so that its L2 norm never grows.
+    :math:`u^0 = (f, 0)`, :math:`N(f) = u^T_1`, so that its L2 norm never grows. A guide
+    beside it begins with :math:`L f`.
     """
 
     def __init__(self, spec: PhotoSpec) -> None:
@@ -106,8 +119,9 @@ class PhotoNetwork(TrainedNetwork):
         self.spec = spec
         self.blocks = nn.ModuleList(self._block() for _ in range(spec.blocks))
         self.low_precision = False
+        if spec.guide or not spec.stable:
+            self.lift = self._map(spec.channels, (spec.guide or spec.width,))
         if not spec.stable:
-            self.lift = self._map(spec.channels, (spec.width,))
             self.projection = self._map(spec.channels, (spec.width,), start=0.1)
 
     def forward(self, picture: Image, noise: float | Tensor | None = None) -> Image:
@@ -149,7 +163,8 @@ class PhotoNetwork(TrainedNetwork):
         """The stream at its beginning."""
         if self.spec.stable:
             n, channels, *size = f.shape
-            return torch.cat([f, f.new_zeros(1, 1, 1, 1).expand(n, self.spec.width - channels, *size)], 1)
+            guide = [self.lift(f)[:, 0, 0]] if self.spec.guide else []
+            return torch.cat([f, f.new_zeros(1, 1, 1, 1).expand(n, self.spec.width - channels, *size), *guide], 1)
         return self.lift(f)[:, 0, 0]
 
     def leave(self, f: Image, u: Image) -> Image:
@@ -181,34 +196,28 @@ class PhotoNetwork(TrainedNetwork):
     @property
     def reach(self) -> int:
         """How many pixels around a pixel the whole network looks at, on either side."""
-        ends = 0 if self.spec.stable else 2 * (self.spec.size // 2)
+        ends = sum(map.radius for map in self._ends())
         return ends + len(self.schedule()) * (2 * (self.spec.size // 2) + self.spec.rho)
 
     @property
     def floats_per_pixel(self) -> int:
         """What the computation holds for a pixel, about: streams, and the responses of a block where they are kept."""
         block = self.blocks[0]
-        K1, gate = block.get_submodule("analysis"), block.get_submodule("gate")
-        K2 = K1 if self.spec.stable else block.get_submodule("synthesis")
-        assert isinstance(K1, SteerableMap)
-        assert isinstance(K2, SteerableMap)
-        assert isinstance(gate, Gated)
-        lean = factorised(K1, K2, gate)
-        return 4 * self.spec.width if lean else 3 * self.spec.width + 4 * len(gate.get_buffer("spread"))
+        assert isinstance(block, GatedBlock | StableGatedBlock)
+        K1, K2, gate = block.analysis, block.synthesis, block.gate
+        return 4 * K1.channels if factorised(K1, K2, gate) else 3 * K1.channels + 4 * len(gate.get_buffer("spread"))
 
     @property
     def multiplications(self) -> int:
         """How many for each pixel, operators carried out in factors; logarithms and exponentials are not counted."""
-        ends = 0 if self.spec.stable else self.lift.multiplications + self.projection.multiplications
-        total = 0
+        total = sum(map.multiplications for map in self._ends())
         for block, _ in self.schedule():
-            gate, maps = block.get_submodule("gate"), [m for m in block.modules() if isinstance(m, SteerableMap)]
-            assert isinstance(gate, Gated)
-            fields, responses = len(gate.orders), len(gate.get_buffer("spread"))
-            # Squares of components, the gates' matrix and the gates themselves; a single operator is applied twice.
-            total += 2 * sum(m.multiplications for m in maps) // len(maps)
+            assert isinstance(block, GatedBlock | StableGatedBlock)
+            fields, responses = len(block.gate.orders), len(block.gate.get_buffer("spread"))
+            # Squares of components, the gates' matrix and the gates themselves.
+            total += block.analysis.multiplications + block.synthesis.multiplications
             total += 2 * (responses - fields) + fields**2 + responses
-        return ends + total
+        return total
 
     @property
     def parameter_count(self) -> int:
@@ -218,10 +227,19 @@ class PhotoNetwork(TrainedNetwork):
     def _block(self) -> GatedBlock | StableGatedBlock:
         spec = self.spec
         analysis = self._map(spec.width, spec.fields)
-        gate = Gated(analysis.orders, spec.rho, spec.repetitions, levelled=spec.blind)
+        fields = [a + b for a, b in zip_longest(spec.fields, spec.guide_fields, fillvalue=0)]
+        orders = [order for order, count in enumerate(fields) for _ in range(count)]
+        gate = Gated(orders, spec.rho, spec.repetitions, levelled=spec.blind)
+        if spec.guide:
+            G1 = self._map(spec.width + spec.guide, spec.guide_fields)
+            return GuidedBlock(analysis, G1, self._map(spec.guide, spec.guide_fields, start=0.1), gate)
         if spec.stable:
             return StableGatedBlock(analysis, gate)
         return GatedBlock(analysis, self._map(spec.width, spec.fields, start=0.1), gate)
+
+    def _ends(self) -> list[SteerableMap]:
+        """The lift and the projection, as far as there are."""
+        return [getattr(self, name) for name in ("lift", "projection") if hasattr(self, name)]
 
     def _map(self, channels: int, fields: tuple[int, ...], start: float = 1.0) -> SteerableMap:
         """A map with random weights; small ones let a network begin near the identity."""

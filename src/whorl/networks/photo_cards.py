@@ -119,5 +119,5 @@ def _hash(tensors: dict[str, Tensor], card: str) -> str:
     digest = hashlib.sha256(card.encode())
     for name in sorted(tensors):
         digest.update(name.encode())
-        digest.update(tensors[name].contiguous().view(torch.uint8).numpy().tobytes())
+        digest.update(tensors[name].reshape(-1).contiguous().view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()

@@ -6,6 +6,7 @@ from whorl.operators.cells import CellGradient
 from whorl.operators.dictionary import Dictionary, LaplacianPower
 from whorl.operators.directional import DirectionalDerivatives
 from whorl.operators.hessian import Hessian
+from whorl.operators.joined import JoinedMap
 from whorl.operators.laplacian import Laplacian
 from whorl.operators.mixing import Mixed
 from whorl.operators.scales import ScaleSampling, ScaleStack, sample_scales
@@ -19,6 +20,7 @@ __all__ = [
     "Dictionary",
     "DirectionalDerivatives",
     "Hessian",
+    "JoinedMap",
     "Laplacian",
     "LaplacianPower",
     "Mixed",

@@ -36,7 +36,7 @@ class NormEstimate(nn.Module):
         """The estimate, a number with a gradient to the weights."""
         parts = [
             torch.einsum("fcp,pkt->tfkc", weight, self.get_buffer(f"waves_{order}")).flatten(1, 2)
-            for order, weight in enumerate(operator.weights)
+            for order, weight in enumerate(operator.mixing)
         ]
         matrix = torch.cat(parts, dim=1)
         vectors = self.get_buffer("vectors")

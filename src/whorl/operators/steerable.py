@@ -84,13 +84,18 @@ class SteerableMap(Operator):
             start = torch.randn(count, channels, len(stencils.errors)) / (channels * len(stencils.errors)) ** 0.5
             self.weights.append(nn.Parameter(start))
 
+    @property
+    def mixing(self) -> list[Tensor]:
+        """The numbers :math:`w_{fcp}` of every order, ``(fields, channels, profiles)``."""
+        return list(self.weights)
+
     def kernel(self, dtype: torch.dtype | None = None) -> Tensor:
         """The weights as one convolution, ``(k, c, size, size)``."""
         if self._held is not None and self._held.dtype == (dtype or self._held.dtype):
             return self._held
         parts = [
             torch.einsum("fcp,pkyx->fkcyx", weight, self.taps(order)).flatten(0, 1)
-            for order, weight in enumerate(self.weights)
+            for order, weight in enumerate(self.mixing)
         ]
         return torch.cat(parts).to(dtype=dtype, memory_format=torch.channels_last)
 
@@ -113,7 +118,7 @@ class SteerableMap(Operator):
     def adjoint(self, v: Responses) -> Image:
         if len(self.fields) == 1:
             # Stencils of order 0 are even, so with the mirrored border each is its own adjoint; mixing comes first.
-            mixed = torch.einsum("fcp,nfyx->ncpyx", self.weights[0].to(v.dtype), v[:, 0, 0]).flatten(1, 2)
+            mixed = torch.einsum("fcp,nfyx->ncpyx", self.mixing[0].to(v.dtype), v[:, 0, 0]).flatten(1, 2)
             taps = self.taps(0)[:, 0].to(v.dtype).expand(self.channels, -1, -1, -1)
             return torch.nn.functional.conv2d(mirror(mixed, self.radius), taps, groups=self.channels)
         return fold(torch.nn.functional.conv_transpose2d(v[:, 0, 0], self.kernel(v.dtype)), self.radius)
@@ -129,7 +134,7 @@ class SteerableMap(Operator):
         """The complex matrices ``(*frequencies, k, c)`` that map the channels of a wave to fields."""
         parts = [
             torch.einsum("fcp,pk...->...fkc", weight.detach().cpu().to(torch.complex128), waves).flatten(-3, -2)
-            for order, weight in enumerate(self.weights)
+            for order, weight in enumerate(self.mixing)
             for waves in [self.stencils(order).transfer(theta_y, theta_x)]
         ]
         return torch.cat(parts, dim=-2)
@@ -139,8 +144,12 @@ class SteerableMap(Operator):
         """For each pixel, carried out in factors: stencils by their different taps for each channel, then mixing."""
         stencils = [self.taps(order).flatten(2).abs() for order in range(len(self.fields))]
         different = sum(len(set(taps[taps > 0].tolist())) for stencil in stencils for taps in stencil.flatten(0, 1))
-        mixing = sum(weight.numel() * (1 if order == 0 else 2) for order, weight in enumerate(self.weights))
-        return int(self.channels * different + mixing)
+        return int(self.channels * different + self.mixing_multiplications)
+
+    @property
+    def mixing_multiplications(self) -> int:
+        """For each pixel, once the stencils' responses are known."""
+        return sum(weight.numel() * (1 if order == 0 else 2) for order, weight in enumerate(self.weights))
 
     @property
     def dimension(self) -> int:
@@ -161,6 +170,11 @@ class SteerableMap(Operator):
     def stencil_error(self) -> float:
         """Bound of the relative error of the stencils under any turn, up to the fitted frequency."""
         return max(s.errors[-1] for s, count in zip(self._stencils, self.fields, strict=True) if count)
+
+    @property
+    def stencil_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Of every order."""
+        return tuple(tuple(self.taps(order).shape) for order in range(len(self.fields)))
 
     @property
     def radius(self) -> int:

@@ -65,7 +65,7 @@ def _names() -> list[str]:
 def _structure(network: PhotoNetwork) -> dict[str, Any]:
     spec, analysis = network.spec, network.blocks[0].get_submodule("analysis")
     assert isinstance(analysis, SteerableMap)
-    profiles = [weight.shape[2] for weight in analysis.weights]
+    profiles = [weight.shape[2] for weight in analysis.mixing]
     sides = [spec.width, *spec.fields]
     if profiles != [3, 2, 2] or spec.rho > 1 or spec.alternate or spec.stable or any(side % 4 for side in sides):
         raise ValueError(f"{spec}: the page's kernel has no loops for this structure.")
@@ -92,9 +92,9 @@ def _block(block: Any) -> Iterator[Array]:
 
     analysis, synthesis, gate = block.analysis, block.synthesis, block.gate
     yield _coefficients(analysis)
-    yield from (packed(weight.detach().flatten(1).numpy()) for weight in analysis.weights)
+    yield from (packed(weight.detach().flatten(1).numpy()) for weight in analysis.mixing)
     yield _coefficients(synthesis)
-    yield from (packed(weight.detach().flatten(1).T.numpy()) for weight in synthesis.weights)
+    yield from (packed(weight.detach().flatten(1).T.numpy()) for weight in synthesis.mixing)
     yield packed(gate.matrix.detach().numpy())
     yield gate.bias.detach().numpy()
     yield from _levels(gate)

@@ -70,8 +70,8 @@ def factors(analysis: Any, synthesis: Any, gate: Any, level: Tensor | None) -> F
 
 
 def _factors(analysis: Any, synthesis: Any, gate: Any, level: Tensor | None) -> Factors | None:
-    profiles = tuple(weight.shape[2] for weight in analysis.weights)
-    if len(profiles) != 3 or profiles != tuple(weight.shape[2] for weight in synthesis.weights):
+    profiles = tuple(weight.shape[2] for weight in analysis.mixing)
+    if len(profiles) != 3 or profiles != tuple(weight.shape[2] for weight in synthesis.mixing):
         return None
     if not all(analysis.fields) or analysis.channels % 2 or gate.rho > 1:
         return None
@@ -86,9 +86,9 @@ def _factors(analysis: Any, synthesis: Any, gate: Any, level: Tensor | None) -> 
         roots = scale.sqrt()
         roots[: gate.scalars] = 1
         units = [part[:, None, None] for part in roots.split(analysis.fields)]
-        first = [_by_pairs(w.detach() * unit) for w, unit in zip(analysis.weights, units, strict=True)]
+        first = [_by_pairs(w.detach() * unit) for w, unit in zip(analysis.mixing, units, strict=True)]
         second = [
-            packed((w.detach() / unit).flatten(1).T.numpy()) for w, unit in zip(synthesis.weights, units, strict=True)
+            packed((w.detach() / unit).flatten(1).T.numpy()) for w, unit in zip(synthesis.mixing, units, strict=True)
         ]
         seen, places = scale.clone(), _places(analysis.fields)
         seen[gate.scalars :] = 1
