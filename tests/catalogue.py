@@ -4,6 +4,7 @@ import torch
 
 import whorl
 from whorl.activations import Anisotropic, CoherenceEnhancing, EdgeContinuing, EdgeEnhancing, Isotropic, Uncoupled
+from whorl.blocks.guided import SteppedMap
 from whorl.diffusivities import Exponential, FreeForm, Rational, Rescaled, by_name, names
 from whorl.inpainting.methods import method
 from whorl.operators import (
@@ -65,6 +66,7 @@ SPATIAL_OPERATORS = {
 CHANNEL_OPERATORS = {
     "steerable": SteerableMap(3, fields=(4, 3, 2)),
     "joined": JoinedMap(SteerableMap(1, fields=(2, 1, 1)), SteerableMap(3, fields=(3, 0, 2)), channels=3),
+    "stepped": SteppedMap(SteerableMap(1, fields=(2, 1, 1)), SteerableMap(2, fields=(3, 0, 2)), channels=3).eval(),
     "mixed": Mixed(CellGradient(), torch.tensor([[1.0, 0.5, -2.0], [0.0, 1.0, 0.3]], dtype=torch.float64)),
 }
 

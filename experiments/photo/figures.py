@@ -38,13 +38,15 @@ ANCHORS = {
     "DRUNet": (32e6, 29.48),
 }
 UNCOUNTED = {"BM3D": 28.57, "TV, tuned": 27.48}  # methods without trained parameters, or with one
-PLACES = {"TNRD": (7, 1), "photo-27k-strict": (-8, -13), "photo-66k": (-24, 7), "CSCNet, CDLNet": (7, -5),
-          "VN 7×7": (-20, -13), "tiny-GDLNet": (-30, -13), "NLNet": (-32, 5), "photo-8k": (-22, 8), "CRR-NN": (6, -3),
-          "photo-27k-stable": (7, -4), "photo-27k": (-24, 8), "photo-grey": (7, -11), "DnCNN-S": (6, 3),
+PLACES = {"TNRD": (7, -3), "photo-27k-strict": (-78, -2), "photo-66k": (-24, 8), "CSCNet, CDLNet": (7, -5),
+          "VN 7×7": (-20, -13), "tiny-GDLNet": (-30, -13), "NLNet": (-34, -3), "photo-8k": (-45, -3), "CRR-NN": (6, -3),
+          "photo-27k-stable": (8, -3), "photo-27k": (-24, 8), "photo-grey": (7, -11), "DnCNN-S": (6, 3),
           "VN 5×5": (-6, -13), "FFDNet": (6, -8), "GDLNet, small": (7, 3), "DnCNN-small": (7, -6),
           "WCRR-NN": (7, -3), "DRUNet": (-34, -12)}  # fmt: skip
-FRONT = {"photo-66k": (-46, 2), "photo-27k": (5, 0), "turn": (5, 4), "rho2": (-20, -10), "alternate": (5, -4),
-         "rho1": (5, -8), "photo-grey": (5, -9), "dncnn-27k": (-44, 4), "resnet-27k": (-20, 5)}  # fmt: skip
+FRONT = {"photo-66k": (6, -2), "photo-27k-stable": (6, -6), "photo-27k": (6, -6), "photo-8k": (6, 1), "turn": (5, 4),
+         "rho2": (-20, -10), "alternate": (5, -1), "small": (5, -4), "rho1": (5, -8), "photo-grey": (5, -9),
+         "dncnn-27k": (-44, 4), "resnet-27k": (-20, 5), "guided-16": (-42, 0), "guided-8": (-14, -10),
+         "guided-1": (4, 3), "unguided": (-42, 0), "large": (-10, 6), "deeper": (5, -3), "photo-27k-strict": (-30, 6)}  # fmt: skip
 TARGETS = (
     ("at most 8k parameters", "photo-8k", "test_25", ">", 28.92),
     ("at most 27k parameters", "photo-27k", "test_25", "≥", 29.10),
@@ -62,13 +64,24 @@ def main() -> None:
     PAGES.mkdir(exist_ok=True)
     calls = {
         name: json.loads((RESULTS / f"{name}.json").read_text())["trials"]
-        for name in ("explore", "final", "longer", "alone", "onward", "last", "turned")
+        for name in (
+            "explore",
+            "final",
+            "longer",
+            "alone",
+            "onward",
+            "last",
+            "turned",
+            "guided",
+            "leading",
+            "leading-onward",
+        )
     }
     latest: dict = {}
-    for name in ("final", "longer", "onward", "last", "turned"):
+    for name in ("final", "longer", "onward", "last", "turned", "leading", "leading-onward"):
         latest |= calls[name]
     parameters(latest)
-    front(calls)
+    front(calls, latest)
     stencils()
     tables(latest, calls["alone"]["photo-27k"])
 
@@ -95,13 +108,13 @@ def parameters(latest: dict) -> None:
         note = label if value > lowest else f"{label}: {value:.2f}, below"
         axes.annotate(note, (3e6, max(value, lowest)), (0, 3), textcoords="offset points", color=OTHERS, fontsize=7.5)
     axes.set(xscale="log", xlabel="parameters", ylabel="PSNR in dB", title="BSD68, noise 25",
-             ylim=(lowest, 29.55))  # fmt: skip
+             xlim=(3e3, 5e7), ylim=(lowest, 29.55))  # fmt: skip
     figure.savefig(IMAGES / "photo-parameters.svg", metadata={"Date": None})
 
 
-def front(calls: dict) -> None:
-    """PSNR against the error under the 3-4-5 turn."""
-    figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+def front(calls: dict, latest: dict) -> None:
+    """PSNR against the error under the 3-4-5 turn; earlier states of a network have no name."""
+    figure, axes = plt.subplots(figsize=(7.2, 5.2), layout="constrained")
     styles = {
         "explore": (OTHERS, "500 steps"),
         "final": (THIRD, "2,600 to 5,200 steps of 16 patches"),
@@ -109,6 +122,9 @@ def front(calls: dict) -> None:
         "onward": (OURS, "16,250 steps of 32 patches"),
         "last": ("#7d3c98", "4,000 to 8,000 more of 32 patches"),
         "turned": ("#1f6f8b", "photo-27k and 150 with a term on turns"),
+        "guided": ("#9aa7b2", "1,500 steps of 32 patches"),
+        "leading": (INK, "7,750 steps of 32 patches"),
+        "leading-onward": ("#d07a9b", "photo-66k, 21,000 more in all"),
     }
     for call, (colour, label) in styles.items():
         first = True
@@ -118,9 +134,10 @@ def front(calls: dict) -> None:
             axes.plot(
                 trial["turn_25"]["36.9"], trial["test_25"], "o", color=colour, ms=4.5, label=label if first else None
             )
-            axes.annotate(name, (trial["turn_25"]["36.9"], trial["test_25"]), FRONT.get(name, (4, 3)),
-                          textcoords="offset points", fontsize=7, color=colour)  # fmt: skip
             first = False
+            if latest.get(name, trial) is trial:
+                axes.annotate(name, (trial["turn_25"]["36.9"], trial["test_25"]), FRONT.get(name, (4, 3)),
+                              textcoords="offset points", fontsize=7, color=colour)  # fmt: skip
     axes.axvline(0.03, color=INK, lw=0.8, ls=":")
     axes.set(xscale="log", xlabel="error under the 3-4-5 turn, relative to what is removed", ylabel="PSNR in dB",
              title="BSD68, noise 25; the dotted line is the target for turns")  # fmt: skip

@@ -111,7 +111,11 @@ def test_stable_networks_never_let_the_norm_grow_about_grey(name):
 
 
 def test_a_guide_belongs_to_a_stable_network_and_has_its_orders():
-    for wrong in (dict(guide=4, guide_fields=(2, 2)), dict(stable=True, guide=4), dict(guide=4, guide_fields=(2, 2, 1))):
+    for wrong in (
+        dict(guide=4, guide_fields=(2, 2)),
+        dict(stable=True, guide=4),
+        dict(guide=4, guide_fields=(2, 2, 1)),
+    ):
         with pytest.raises(ValueError, match="a guide belongs to a stable network"):
             PhotoSpec(fields=(2, 2, 1), **wrong)
 

@@ -18,9 +18,9 @@ class GuidedBlock(GatedBlock):
     .. math:: u^{k+1} = u^k - \tau K^* D\, K u^k, \qquad w^{k+1} = w^k - G_2^*\, E\, G_1 (u^k, w^k)
 
     The gates :math:`D` and :math:`E` look at all responses, :math:`K u` and :math:`G_1 (u, w)`. What the guide tells
-    them is not restricted; still each is a number in [0, 1]. So the step multiplies the picture by :math:`I - \tau K^* D K`
-    with :math:`0 \le D \le I`, whose norm is at most 1 for :math:`\tau \|K\|^2 \le 2`. This is diffusion whose
-    diffusivities are found by a network, where classical models find them from a presmoothed picture.
+    them is not restricted; still each is a number in [0, 1]. So the step multiplies the picture by
+    :math:`I - \tau K^* D K` with :math:`0 \le D \le I`, whose norm is at most 1 for :math:`\tau \|K\|^2 \le 2`. This is
+    diffusion whose diffusivities are found by a network, where classical models find them from a presmoothed picture.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class GuidedBlock(GatedBlock):
 
 
 class SteppedMap(JoinedMap):
-    r"""The synthesis :math:`(\tau K, G_2)`, with :math:`\tau = 2\,\sigma(s) / \|K\|^2` and a learned number :math:`s`."""
+    r"""The synthesis :math:`(\tau K, G_2)` with :math:`\tau = 2\,\sigma(s) / \|K\|^2`, where :math:`s` is learned."""
 
     def __init__(self, picture: SteerableMap, synthesis: SteerableMap, channels: int) -> None:
         super().__init__(picture, synthesis, channels)
