@@ -173,10 +173,10 @@ def test_spatial_functions_have_the_right_derivative(name, kind, rng):
     h = 1e-4
     moved = [unpacked(matrix_diffusivity(g, packed(J + k * h * direction)), 8) for k in (-2, -1, 1, 2)]
     slope = (moved[0] - 8 * moved[1] + 8 * moved[2] - moved[3]) / (12 * h)
-    t = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    t = torch.zeros(8, 1, 1, dtype=torch.float64, requires_grad=True)  # one for each matrix: all at once
     D = unpacked(matrix_diffusivity(g, packed(J + t * direction)), 8)
-    automatic = [torch.autograd.grad(entry, t, retain_graph=True)[0] for entry in D.flatten()]
-    assert torch.allclose(torch.stack(automatic), slope.flatten(), rtol=1e-6, atol=1e-7)
+    automatic = [torch.autograd.grad(entry.sum(), t, retain_graph=True)[0] for entry in D.flatten(1).unbind(1)]
+    assert torch.allclose(torch.cat(automatic, 2).view_as(slope), slope, rtol=1e-6, atol=1e-7)
 
 
 def test_the_regularisers_differ_by_where_the_trace_stands(rng):
@@ -489,3 +489,10 @@ def test_directions_are_those_of_the_space_unless_given():
     for axes, in_plane, in_space in ((2, 2, 3), (1, 1, 1), (4, 4, 4)):
         activation = Isotropic(Rational(1.0), axes=axes)
         assert (activation.directions(plane), activation.directions(space)) == (in_plane, in_space)
+
+
+@pytest.mark.parametrize("law", [EdgeContinuing, CoherenceEnhancing])
+def test_contrasts_of_laws_are_1_and_fixed_by_default(law):
+    assert float(law().contrast) == 1
+    assert not list(law().parameters())
+    assert len(list(law(trainable=True).parameters())) == 1
