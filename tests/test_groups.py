@@ -5,7 +5,7 @@ import pytest
 
 @pytest.mark.xdist_group("groups")
 def test_the_scheduler_sees_the_groups(request: pytest.FixtureRequest) -> None:
-    """It reads them off the ends of names. With pytest 9.2 pytest-xdist 3.8 cannot write them there, and says nothing."""
+    """It reads them off the ends of names, where pytest-xdist 3.8 writes them in vain with pytest 9.2."""
     if not request.config.getoption("loadgroup", default=False):
         pytest.skip("not run with --dist loadgroup")
     assert request.node.nodeid.endswith("@groups"), 'pip install "pytest<9.2"'
