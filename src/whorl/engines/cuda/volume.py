@@ -226,30 +226,41 @@ def volume_kernel(
 
 @triton.jit
 def gaussian_kernel(
-    source, target, taps, length, apart, size, beside, images, stride,
-    RADIUS: tl.constexpr, LAST: tl.constexpr, ALONG: tl.constexpr, BESIDE: tl.constexpr,
+    source, target, taps, length, apart, beside, size, stride,
+    RADIUS: tl.constexpr, LAST: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
 ):
-    """The Gaussian along one axis of `length` voxels `apart`; grid (blocks along it, blocks beside it, images).
+    """The Gaussian along an axis of `length` voxels `apart`; grid (all blocks of an image, images).
 
-    An image has `size` rows beside each other along that axis, `beside` apart, and images lie `stride` apart. A program
-    takes ALONG voxels of BESIDE rows; LAST says whether the axis is the one whose voxels are neighbours in memory.
+    A program takes ROWS rows of BLOCK voxels that are neighbours in memory. LAST says whether they lie along the axis:
+    then an image has `size` such rows, `beside` apart. Otherwise its rows are the positions on the axis, with `size`
+    voxels each. Images lie `stride` apart.
     """
-    i = tl.program_id(0) * ALONG + tl.arange(0, ALONG)
-    j = tl.program_id(1) * BESIDE + tl.arange(0, BESIDE)
-    if LAST:
-        i, j = i[None, :], j[:, None]
-    else:
-        i, j = i[:, None], j[None, :]
-    image = (tl.full((), 0, tl.int64) + stride) * tl.program_id(2)
+    blocks = tl.cdiv(length if LAST else size, BLOCK)
+    x = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)
+    far = tl.full((), 0, tl.int64)  # makes distances 64-bit numbers
+    image = (far + stride) * tl.program_id(1)
     source += image
     target += image
-    rows = tl.minimum(j, size - 1) * beside
-    total = tl.load(taps) * tl.load(source + tl.minimum(i, length - 1) * apart + rows)
-    for k in tl.static_range(1, RADIUS + 1):
-        before = i - k
-        before = tl.minimum(tl.where(before < 0, -1 - before, before), length - 1)
-        after = i + k
-        after = tl.maximum(tl.where(after >= length, 2 * length - 1 - after, after), 0)
-        pair = tl.load(source + before * apart + rows) + tl.load(source + after * apart + rows)
-        total += tl.load(taps + k) * pair
-    tl.store(target + i * apart + rows, total, mask=(i < length) & (j < size))
+    row = tl.program_id(0) // blocks * ROWS
+    for _ in range(ROWS):
+        if LAST:
+            line = source + (far + tl.minimum(row, size - 1)) * beside
+            total = tl.load(taps) * tl.load(line + tl.minimum(x, length - 1))
+            for k in tl.static_range(1, RADIUS + 1):
+                before = tl.minimum(tl.where(x < k, k - 1 - x, x - k), length - 1)
+                after = tl.maximum(tl.where(x + k >= length, 2 * length - 1 - x - k, x + k), 0)
+                total += tl.load(taps + k) * (tl.load(line + before) + tl.load(line + after))
+            place = target + (far + row) * beside + x
+            tl.store(place, total, mask=x < tl.where(row < size, length, 0))
+        else:
+            inside = x < size
+            here = source + (far + tl.minimum(row, length - 1)) * apart
+            total = tl.load(taps) * tl.load(here + x, mask=inside)
+            for k in tl.static_range(1, RADIUS + 1):
+                before = tl.minimum(tl.where(row < k, k - 1 - row, row - k), length - 1)
+                after = tl.maximum(tl.where(row + k >= length, 2 * length - 1 - row - k, row + k), 0)
+                above = tl.load(source + (far + before) * apart + x, mask=inside)
+                below = tl.load(source + (far + after) * apart + x, mask=inside)
+                total += tl.load(taps + k) * (above + below)
+            tl.store(target + (far + row) * apart + x, total, mask=x < tl.where(row < length, size, 0))
+        row += 1

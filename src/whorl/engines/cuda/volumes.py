@@ -18,6 +18,9 @@ TILES = {0: (2, 32, 32, 64, 2), 1: (2, 32, 32, 64, 2), 2: (1, 32, 32, 64, 2), 3:
 The fastest of those tried on an H200 (`python -m benchmarks.gpu.volumes`).
 """
 
+GAUSSIAN = ((4, 512, 4), (4, 512, 4), (4, 256, 4))
+"""For the Gaussians along z, y and x: rows of a program, voxels of a row, warps; the fastest of 24 on an H200."""
+
 
 def lacks(form: SpaceForm, u: Tensor) -> str:
     """What is missing for a step on these volumes; empty if nothing is."""
@@ -69,19 +72,20 @@ class VolumeLaunches:
         """The volumes that steer, smoothed along z, y and x."""
         m, depth, height, width = u.shape
         pair = [torch.empty_like(u), torch.empty_like(u)]
-        # Length and distance along the axis, rows beside it and their distance, images and theirs.
+        # Of each axis: its length, how far its voxels are apart; rows beside each other, how many of what, how far
+        # images are apart and how many there are.
         axes = (
-            (depth, height * width, height * width, 1, m, depth * height * width),
-            (height, width, width, 1, m * depth, height * width),
-            (width, 1, m * depth * height, width, 1, 0),
+            (depth, height * width, 1, height * width, depth * height * width, m),
+            (height, width, 1, width, height * width, m * depth),
+            (width, 1, width, m * depth * height, 0, 1),
         )
         source = u
-        for axis, (taps, (length, apart, size, beside, images, stride)) in enumerate(zip(self.taps, axes, strict=True)):
-            along, next_to = (128, 8) if axis == 2 else (8, 128)
-            grid = (triton.cdiv(length, along), triton.cdiv(size, next_to), images)
-            gaussian_kernel[grid](
-                source, pair[axis % 2], taps, length, apart, size, beside, images, stride,
-                RADIUS=len(taps) - 1, LAST=axis == 2, ALONG=along, BESIDE=next_to, num_warps=4,
+        for axis, (taps, (length, apart, beside, size, stride, images)) in enumerate(zip(self.taps, axes, strict=True)):
+            rows, block, warps = GAUSSIAN[axis]
+            across, along = (length, size) if axis == 2 else (size, length)
+            gaussian_kernel[(triton.cdiv(across, block) * triton.cdiv(along, rows), images)](
+                source, pair[axis % 2], taps, length, apart, beside, size, stride,
+                RADIUS=len(taps) - 1, LAST=axis == 2, ROWS=rows, BLOCK=block, num_warps=warps,
             )  # fmt: skip
             source = pair[axis % 2]
         return source
