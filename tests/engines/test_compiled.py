@@ -167,7 +167,7 @@ def test_kernels_are_kept_on_disk(tmp_path):
         "from whorl.engines.cpu.pipeline import pipeline\n"
         "model = whorl.models.build('perona-malik', contrast=3.0)\n"
         "model.step(torch.rand(1, 1, 8, 8), 0.1, engine='numba')\n"
-        "stats = pipeline(1, 0, True).stats\n"
+        "stats = pipeline(1, 0, 1, 1).stats\n"
         "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))\n"
     )
     source = str(Path(models.__file__).parents[2])

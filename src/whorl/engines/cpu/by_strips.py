@@ -18,7 +18,7 @@ __all__ = ["Tensors", "by_strips", "diffusion_tensors", "scale_of"]
 CHUNK = 1023
 """Pixels per chunk of a row in a strip; its cells and their buffers fit into the first-level cache."""
 
-STRIP = 128
+STRIP = 160
 """Rows of cells whose tensors are found at once; more would take more room."""
 
 Tensors = tuple[Array, Array, Array]

@@ -12,12 +12,12 @@ from whorl.engines.base import Row, Steps
 from whorl.engines.cpu.by_strips import by_strips, diffusion_tensors
 from whorl.engines.cpu.fields import Values, fields_of, gradients
 from whorl.engines.cpu.held import held
-from whorl.engines.cpu.passes import fourth_order, in_passes
+from whorl.engines.cpu.passes import in_passes
 from whorl.engines.cpu.strips import ALONG, BACK, STEP
 from whorl.engines.cpu.volumes import advance_volume, lacks
 from whorl.engines.cpu.workspace import flat, fresh, precision
 from whorl.engines.differentiable import ForwardEngine, plane_form
-from whorl.steps import BIHARMONIC, Form, Known, SpaceForm, Step
+from whorl.steps import Form, Known, SpaceForm, Step
 
 __all__ = ["NumbaEngine"]
 
@@ -37,8 +37,6 @@ class NumbaEngine(ForwardEngine):
     def in_plane(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
         step, start, C, frozen = steps.step, u, u.shape[1], steps.frozen
         form, values, mixes = plane_form(step), _values(step, steps.numbers), list(steps.mixes)
-        if form.law == BIHARMONIC:
-            return fourth_order(steps, u)
         if len({each[1:] for each in values}) <= 1:
             if frozen and form.flux.plain and values:
                 return in_passes(form, u, values, mixes, out, held(step, u), diffusion_tensors(form, u, values[0]))

@@ -6,18 +6,16 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from whorl.engines.base import Row, Steps
 from whorl.engines.cpu.by_strips import Tensors, scale_of
 from whorl.engines.cpu.fields import Values, constants, fields_of, kind
-from whorl.engines.cpu.held import Held, held
-from whorl.engines.cpu.pipeline import GIVEN, LINE, SLOTS, pipeline, pitch
+from whorl.engines.cpu.held import Held
+from whorl.engines.cpu.pipeline import GIVEN, LINE, pipeline, pitch, slots
 from whorl.engines.cpu.rows import LANE
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, precision, room
-from whorl.engines.differentiable import plane_form
-from whorl.steps import Form
+from whorl.steps import BIHARMONIC, Form
 
-__all__ = ["fourth_order", "in_passes"]
+__all__ = ["in_passes"]
 
 CACHE = 2**20
 """Bytes of row buffers a pipeline may use: a usual second-level cache."""
@@ -38,7 +36,10 @@ def in_passes(
     bound: Held,
     tensors: Tensors | None = None,
 ) -> Tensor:
-    """The image after all steps, which have one contrast; ``tensors`` stand for those of the image where given."""
+    """The image after all steps, which have one contrast; ``tensors`` stand for those of the image where given.
+
+    A step of fourth order is two of second order, whose sizes are plus and minus the square root of its own.
+    """
     n, C, H, W = u.shape
     if not numbers:
         return u.clone() if into is None else into.copy_(u)
@@ -46,25 +47,27 @@ def in_passes(
     groups = n * C // members
     where = fields_of(form, C, precision(u))
     together = GIVEN if tensors is not None else members if members in (1, 3) else 0
-    kernel = pipeline(*kind(form), together)
+    halves = 2 if form.law == BIHARMONIC else 1
+    kernel = pipeline(*kind(form), together, halves)
     real = where.taps.dtype
-    taus, mixes = [each.tau for each in numbers], mixes or [1.0] * len(numbers)
+    taus = [size for each in numbers for size in ((each.tau,) if halves == 1 else _roots(each.tau))]
+    mixes = [mix for mix in mixes or [1.0] * len(numbers) for _ in range(halves)]
     # All steps have the same contrast.
     unit = constants(form, where, numbers[0]._replace(tau=1.0))
     # With one scale the weight is common to all fields and can join the rate.
     scale = scale_of(form, float(unit.unit) * float(unit.weight[-1]))
     inner, more = real.type(unit.rate * unit.weight[-1] / real.type(scale)), real.type(scale)
     sizes = (np.array(taus) * float(unit.factor[where.moved[0, 0]])).astype(real)
-    pulls = np.array(taus if bound.pulled else [], real)
+    pulls = np.array([each.tau for each in numbers for _ in range(halves)] if bound.pulled else [], real)
     shares = np.array(mixes, real)
-    depth, width = _window(W, members * u.element_size(), len(taus))
+    depth, width = _window(W, members * u.element_size(), len(numbers), halves)
     width = min(width, LANE - 5 * LINE) if together == 3 else width
     columns = split(W, width, LINE)
 
     def work(arrays: tuple[Any, ...], some: slice, g: int, r0: int, r1: int, c0: int, c1: int) -> None:
         left, right = max(0, c0 - LINE), min(W, c1 + LINE)
         line, lanes = LANE if together == 3 else pitch(right - left), depth * members
-        sizes_of_room = (lanes * SLOTS + members) * line, lanes * line, lanes * line, line, line, line
+        sizes_of_room = (lanes * slots(halves) + members) * line, lanes * line, lanes * line, line, line, line
         rows, across, down, *J = room(sizes_of_room, real)
         kernel(
             *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some],
@@ -75,7 +78,7 @@ def in_passes(
     before = source = u
     for first in range(0, len(taus), depth):
         # The iterate before the last is wanted only if the next piece starts by looking back.
-        keep = depth > 1 and first + depth < len(taus) and mixes[first + depth] != 1
+        keep = depth > halves and first + depth < len(taus) and mixes[first + depth] != 1
         last = first + depth >= len(taus)
         out = into if last and into is not None else free.pop() if free else fresh(u)
         spare = (free.pop() if free else fresh(u)) if keep else source
@@ -92,21 +95,13 @@ def in_passes(
     return source
 
 
-def fourth_order(steps: Steps, u: Tensor) -> Tensor:
-    """Every step as two of second order, whose sizes are plus and minus the square root of its own."""
-    form = plane_form(steps.step)
-
-    def one(u: Tensor, each: Row) -> Tensor:
-        given = Values.of(steps.step.complete(each))
-        pair = [given._replace(tau=sign * math.sqrt(given.tau)) for sign in (1, -1)]
-        return in_passes(form, u, pair, [], None, held(None, u))
-
-    return steps.one_by_one(u, one)
+def _roots(tau: float) -> tuple[float, float]:
+    return math.sqrt(tau), -math.sqrt(tau)
 
 
-def _window(W: int, pixel: int, steps: int) -> tuple[int, int]:
-    """How many steps to take in one pass, and on how many columns, so that the rows of all steps stay in the cache."""
-    room = CACHE // ((SLOTS + 2) * pixel)
-    depth = max(1, min(DEPTH, steps, room // min(W, NARROW)))
-    depth = -(-steps // -(-steps // depth))
+def _window(W: int, pixel: int, steps: int, halves: int) -> tuple[int, int]:
+    """How many halves of steps to take in one pass, on how many columns, so that the rows of all stay in the cache."""
+    room = CACHE // ((slots(halves) + 2) * pixel)
+    depth = max(1, min(DEPTH, room // min(W, NARROW)) // halves)
+    depth = -(-steps // -(-steps // min(depth, steps))) * halves
     return depth, max(room // depth, NARROW)

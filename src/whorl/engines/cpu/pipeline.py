@@ -3,7 +3,8 @@
 Rows travel through a pipeline: as soon as two rows of an iterate exist, the row of cells between them is evaluated and
 completes a row of the next iterate. Of every iterate only the last few rows and one row of fluxes are kept, in the
 caches; the image is read once and written once for all steps together. A step may be pulled towards data, mixed with
-the iterate before it, as semi-iterative schemes do, and have its known pixels put back.
+the iterate before it, as semi-iterative schemes do, and have its known pixels put back. A step of fourth order is two
+halves of second order, and only the second one does that.
 """
 
 from collections.abc import Callable
@@ -24,13 +25,10 @@ from whorl.engines.cpu.rows import (
     tensor,
 )
 
-__all__ = ["GIVEN", "LINE", "SLOTS", "pipeline", "pitch"]
+__all__ = ["GIVEN", "LINE", "pipeline", "pitch", "slots"]
 
 GIVEN = -1
 """In place of the number of coupled fields: any number, under tensors that are given."""
-
-SLOTS = 4
-"""Rows kept of every iterate: the step after next looks back at a row three rows above the newest."""
 
 LINE = 16
 """Rows start at multiples of this many pixels, so that no store straddles two lines of the caches."""
@@ -41,17 +39,23 @@ def pitch(width: int) -> int:
     return LINE + -(-(width + 1) // LINE) * LINE
 
 
+def slots(halves: int) -> int:
+    """Rows kept of every iterate: the step after next, of so many halves, looks back from the newest to the oldest."""
+    return 2 * halves + 2
+
+
 @cache
-def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
+def pipeline(coupling: int, kind: int, together: int, halves: int) -> Callable[..., int]:
     """The kernel for one coupling and one diffusivity, for ``together`` coupled fields: 1, 3, 0 (any), or ``GIVEN``.
 
     It advances rows ``r0 <= y < r1`` and columns ``c0 <= x < c1`` of ``members`` coupled fields, from ``first`` on,
-    of the flat array ``u``, by ``len(taus)`` steps. It works on columns ``left <= x < right``. Their ends are mirrored
-    even where the image goes on; the error made there moves inwards by one pixel per step, so these columns must reach
-    at least as many pixels as steps beyond those asked for, or to the border of the image.
+    of the flat array ``u``, by ``len(taus)`` steps, or halves of steps if ``halves`` is 2. It works on columns
+    ``left <= x < right``. Their ends are mirrored even where the image goes on; the error made there moves inwards by
+    one pixel per step or half, so these columns must reach at least as many pixels beyond those asked for, or to the
+    border of the image.
 
     Where ``mixes`` is not 1, the step is extrapolated from the iterate before, which is ``before`` for the first; if
-    ``keep``, the last iterate but one goes to ``out_before``. ``rows``, ``across`` and ``down`` give room for ``SLOTS``
+    ``keep``, the last iterate but one goes to ``out_before``. ``rows``, ``across`` and ``down`` give room for ``slots``
     rows and one of fluxes per step and member, and one more row per member; ``J`` for a tensor, or holds the given ones
     of all cells.
 
@@ -59,7 +63,7 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
     where ``known`` is not empty, pixels with a one in it keep their values. Field f has the plane ``weighed[f]`` of the
     weights and ``masked[f]`` of the mask.
     """
-    stamp = source_stamp()
+    stamp, SLOTS = source_stamp(), slots(halves)
 
     @compiled(cache=True)
     def kernel(
@@ -117,27 +121,28 @@ def pipeline(coupling: int, kind: int, together: int) -> Callable[..., int]:
                         )  # fmt: skip
                 if y == top:
                     continue
+                whole = (s + 1) % halves == 0
                 for m in range(members):
                     here, there = ahead + m * apart, place + m * H * W
                     pixel = (y - 1) * W + left + a
-                    same_row = (SLOTS * s + done) * size + m * pitch + LINE
-                    if pulls.shape[0] > 0:
+                    same_row = (SLOTS * (s + 1 - halves) + done) * size + m * pitch + LINE
+                    if whole and pulls.shape[0] > 0:
                         share = weighed[first + m] * H * W + pixel
                         pull_row(data, there + a, weights, share, rows, same_row + a, target, here + a, z - a, pulls[s])
-                    if at(mixes, s) != 1:
-                        if s == 0:
+                    if whole and at(mixes, s) != 1:
+                        if s < halves:
                             mix_row(before, there + a, target, here + a, z - a, at(mixes, s))
                         else:
-                            last_row = (SLOTS * (s - 1) + done) * size + m * pitch + LINE
+                            last_row = (SLOTS * (s + 1 - 2 * halves) + done) * size + m * pitch + LINE
                             mix_row(rows, last_row + a, target, here + a, z - a, at(mixes, s))
-                    if known.shape[0] > 0:
+                    if whole and known.shape[0] > 0:
                         mark = masked[first + m] * H * W + pixel
                         keep_row(known, mark, rows, same_row + a, target, here + a, z - a)
                     if spare > 0:
                         mirror_ends(rows, here - 1, width)
                     elif together == 3:
                         copy_row(rows, here + a, out, there + a, z - a)
-                    if keep and spare == 1 and r0 < y <= r1:
+                    if keep and spare == halves and r0 < y <= r1:
                         copy_row(rows, here + c0 - left, out_before, there + c0 - left, c1 - c0)
         return stamp
 
