@@ -19,7 +19,7 @@ from whorl import engines
 from whorl.foundations import validation
 from whorl.foundations.types import Image
 from whorl.inpainting.pyramid import Level, finer, pyramid
-from whorl.inpainting.windows import cycle
+from whorl.inpainting.windows import cycle, pieces
 from whorl.models import Model
 from whorl.operators import Hessian, Laplacian
 from whorl.schemes import fsi_steps
@@ -27,13 +27,17 @@ from whorl.steps import Numbers
 
 __all__ = ["Filled", "Report", "fill"]
 
-SHORTEST, LONGEST = 10, 160
-"""Steps of a cycle at least, and at most in a linear flow of second order."""
+SHORTEST, LONGEST, LONGEST_FOURTH = 10, 160, 2560
+"""Steps of a cycle at least, and at most in a linear flow of second and of fourth order."""
 
 LONGEST_FROZEN = 40
-"""Steps of a cycle at most under a frozen tensor: then it is time for a new one."""
+"""Steps of a cycle at most under a frozen tensor: then it is time for a new one.
 
-MOMENTUM = 0.7
+Steps beyond those that reach across the gaps would be wasted: how fast edges find their place depends on how often the
+tensor is renewed.
+"""
+
+MOMENTUM = 0.75
 """Share of its last change by which every cycle under frozen tensors starts ahead: edges drift in one direction."""
 
 SLOWEST = 0.9
@@ -47,7 +51,7 @@ COARSE_CYCLES = 8
 """Cycles on a coarse level: what they leave undone, finer levels do."""
 
 MOST_STEPS = 8000
-"""After so many steps on a level the flow is taken not to come to rest."""
+"""After so many steps on a level, four times as many in a flow of fourth order, it is taken not to come to rest."""
 
 Report = Callable[[float], None]
 """Called after every cycle on the finest level with the distance to the steady state, in grey values."""
@@ -133,17 +137,21 @@ def _relax(
         return u, 0.0, 0, True
     tau, (low, high) = model.step_limit(u.dim() - 2), _bounds(model, level)
     frozen, order = not _linear(model), 2 if isinstance(model.operator, Laplacian | Hessian) else 1
-    longest, slowest, needed = (LONGEST_FROZEN, SLOWEST, CALM) if frozen else (LONGEST * order, 0.0, 1)
-    held = model.description if frozen else model.inpaint(level.data, ~level.known).description
+    longest, slowest = (LONGEST_FROZEN, SLOWEST) if frozen else (LONGEST if order == 1 else LONGEST_FOURTH, 0.0)
     # Where so many levels down all is known, gaps are about so wide; a cycle of n steps reaches about n pixels far.
     # In a flow of fourth order it reaches as far as the root of n.
-    length = min(max(SHORTEST, 2 ** (coarser_levels * order)), longest)
+    across = 2 ** (coarser_levels * order)
+    length = min(max(SHORTEST, across), longest)
+    # Cycles that do not reach across change little after the first one, whatever is left to do: look twice.
+    needed = CALM if frozen else 1 if across <= longest else 2
+    parts = pieces(model, level, length) if frozen else []
+    held = model.inpaint(level.data, ~level.known).description if not frozen else model.description
     steps, cycles, calm, before, distance, momentum = 0, 0, 0, float("inf"), float("inf"), 0.0
     move = u.new_zeros(()).expand_as(u)
-    while steps < MOST_STEPS and cycles != most_cycles:
+    while steps < MOST_STEPS * order**2 and cycles != most_cycles:
         taus, mixes = fsi_steps((length,), tau)
         if frozen:
-            after, along = cycle(model, level, u, move, momentum, taus, mixes, engine)
+            after, along = cycle(parts, u, move, momentum, taus, mixes, engine)
             momentum = MOMENTUM if along >= 0 else 0.0  # in the wrong direction it is dropped
         else:
             after = engines.advance(held, u, [Numbers(size) for size in taus], engine, mixes=mixes)
@@ -162,7 +170,7 @@ def _relax(
         calm = calm + 1 if distance <= tolerance else 0
         if calm == needed:
             return u, distance, steps, True
-        if change > 0.5 * before and length < longest:
+        if not frozen and change > 0.5 * before and length < longest:
             length, change = 2 * length, float("inf")
         before = change
     return u, distance, steps, False

@@ -48,10 +48,10 @@ def coarser(level: Level) -> Level:
 def finer(u: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The image at twice the size, linear between the centres of the pixels, cut to the shape asked for."""
     for axis in range(2, u.dim()):
-        near, first, last = u, u.narrow(axis, 0, 1), u.narrow(axis, -1, 1)
+        first, last = u.narrow(axis, 0, 1), u.narrow(axis, -1, 1)
         before = torch.cat([first, u.narrow(axis, 0, u.shape[axis] - 1)], axis)
         after = torch.cat([u.narrow(axis, 1, u.shape[axis] - 1), last], axis)
-        pairs = torch.stack([0.75 * near + 0.25 * before, 0.75 * near + 0.25 * after], axis + 1)
+        pairs = torch.stack([torch.lerp(u, before, 0.25), torch.lerp(u, after, 0.25)], axis + 1)
         u = pairs.flatten(axis, axis + 1).narrow(axis, 0, shape[axis - 2])
     return u
 

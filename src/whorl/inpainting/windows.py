@@ -4,7 +4,8 @@ A window is a range of rows with as many more on either side as a cycle can see;
 its rows, so that the picture comes out as if it had been taken as a whole, bit by bit.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 import torch
@@ -13,9 +14,9 @@ from whorl import engines
 from whorl.foundations.types import Image
 from whorl.inpainting.pyramid import Level
 from whorl.models import Model
-from whorl.steps import Numbers
+from whorl.steps import Numbers, Step
 
-__all__ = ["LARGE", "Window", "cycle", "windows"]
+__all__ = ["LARGE", "Piece", "Window", "cycle", "pieces", "windows"]
 
 LARGE = 2**20
 """Pixels of all channels together that a window may have; a smaller picture is one window."""
@@ -47,9 +48,35 @@ def windows(rows: int, per_row: int, halo: int) -> Iterator[Window]:
         yield Window(first, last, max(0, first - halo), min(rows, last + halo))
 
 
+class Piece(NamedTuple):
+    """A window of some images of a batch, and what makes the step that keeps its known pixels."""
+
+    images: slice
+    window: Window
+    step: Callable[[], Step]
+
+
+def pieces(model: Model, level: Level, steps: int) -> list[Piece]:
+    """All of the picture, for cycles of so many steps: as one window, or in windows over every image of its own.
+
+    The step of a single window is made once. Those of several are made anew in every cycle: they would take room.
+    """
+    data, known = level
+    rows, halo = data.shape[2], steps * model.operator.reach + model.reach
+    found = list(windows(rows, data[:1].numel() // rows, halo))
+    batch = [slice(None)] if len(found) == 1 else [slice(n, n + 1) for n in range(len(data))]
+
+    def step(images: slice, window: Window) -> Step:
+        seen = slice(window.low, window.high)
+        here = known[images if len(known) > 1 else slice(None), :, seen]
+        return (model.inpaint(data[images, :, seen], ~here) if bool(here.any()) else model).description
+
+    made = [Piece(images, window, partial(step, images, window)) for images in batch for window in found]
+    return made if len(made) > 1 else [each._replace(step=cache(each.step)) for each in made]
+
+
 def cycle(
-    model: Model,
-    level: Level,
+    parts: Sequence[Piece],
     u: Image,
     move: Image,
     momentum: float,
@@ -58,24 +85,20 @@ def cycle(
     engine: str,
 ) -> tuple[Image, float]:
     """The picture after a cycle that starts from ``u + momentum move``, and the product of its change with ``move``."""
-    numbers, rows = [Numbers(tau) for tau in taus], u.shape[2]
-    halo = len(taus) * model.operator.reach + model.reach
+    numbers = [Numbers(tau) for tau in taus]
 
-    def part(image: slice, window: Window) -> tuple[Image, float]:
+    def one(part: Piece) -> tuple[Image, float]:
+        images, window = part.images, part.window
         seen, inner = slice(window.low, window.high), slice(window.first, window.last)
-        start = torch.add(u[image, :, seen], move[image, :, seen], alpha=momentum)
-        known = level.known[image if len(level.known) > 1 else slice(None), :, seen]
-        held = model.inpaint(level.data[image, :, seen], ~known) if bool(known.any()) else model
-        done = engines.advance(held.description, start, numbers, engine, mixes=mixes, frozen=True)[:, :, window.inner]
+        start = torch.add(u[images, :, seen], move[images, :, seen], alpha=momentum)
+        done = engines.advance(part.step(), start, numbers, engine, mixes=mixes, frozen=True)[:, :, window.inner]
         change = (done - start[:, :, window.inner]).detach().flatten()
-        return done, float(torch.dot(change, move[image, :, inner].detach().flatten()))
+        return done, float(torch.dot(change, move[images, :, inner].detach().flatten()))
 
-    parts = list(windows(rows, u[:1].numel() // rows, halo))
     if len(parts) == 1:
-        return part(slice(None), parts[0])
+        return one(parts[0])
     after, along = torch.empty_like(u), 0.0
-    for image in range(len(u)):
-        for window in parts:
-            done, share = part(slice(image, image + 1), window)
-            after[image, :, window.first : window.last], along = done[0], along + share
+    for part in parts:
+        done, share = one(part)
+        after[part.images, :, part.window.first : part.window.last], along = done, along + share
     return after, along
