@@ -1,4 +1,4 @@
-"""A small training run in a process of its own: ``little_run.py OUT OPTIMISER EPOCHS``."""
+"""Small training runs in a process of its own: ``little_run.py OUT EPOCHS OPTIMISER ...``, in a folder of OUT each."""
 
 import json
 import sys
@@ -13,19 +13,24 @@ from whorl.training import TensorPairs, TrainingConfig, train
 from whorl.training.distributed import join_team
 
 
-def main(out: Path, optimiser: str, epochs: int) -> None:
+def main(out: Path, epochs: int, *optimisers: str) -> None:
     torch.set_num_threads(1)
     team, device = join_team(torch.device("cpu"))
     clean, noisy = RectangleSet(6, "train", size=16).pairs(30)
-    network = MultiscaleNetwork(NetworkSpec("isotropic", steps=2, scales=3), tau=0.1, contrast=100.0).to(device)
-    config = TrainingConfig(optimiser=optimiser, epochs=epochs, batch=4, rate=0.02, tolerance=0, checkpoint_seconds=0)
     # double precision, so that a sum in another order shows in the last digits only
     pairs = TensorPairs(noisy.double(), clean.double())
-    train(network, pairs, config, checkpoint=out / "checkpoint.safetensors", team=team)
-    if team.leads:
-        (out / "values.json").write_text(json.dumps(network.values()))
+    for optimiser in optimisers:
+        network = MultiscaleNetwork(NetworkSpec("isotropic", steps=2, scales=3), tau=0.1, contrast=100.0).to(device)
+        config = TrainingConfig(
+            optimiser=optimiser, epochs=epochs, batch=4, rate=0.02, tolerance=0, checkpoint_seconds=0
+        )
+        folder = out / optimiser
+        folder.mkdir(parents=True, exist_ok=True)
+        train(network, pairs, config, checkpoint=folder / "checkpoint.safetensors", team=team)
+        if team.leads:
+            (folder / "values.json").write_text(json.dumps(network.values()))
     team.leave()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
