@@ -248,3 +248,22 @@ def test_images_of_a_batch_have_masks_of_their_own():
     both = fill(model, torch.cat([one, two]), torch.cat([first, second]), tolerance=1e-7).image
     assert np.allclose(both[:1], fill(model, one, first, tolerance=1e-7).image, atol=1e-5)
     assert np.allclose(both[1:], fill(model, two, second, tolerance=1e-7).image, atol=1e-5)
+
+
+def test_the_threads_of_pytorch_are_given_back():
+    """Also where somebody stops the filling; meanwhile kernels have all of them."""
+    image, known = scene()
+    threads, seen = torch.get_num_threads(), []
+
+    def stop(distance):
+        seen.append(torch.get_num_threads())
+        raise KeyboardInterrupt
+
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fill(build("homogeneous"), image, known, engine="numba", report=stop)
+        assert seen == [1]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -58,6 +59,10 @@ class Engine(ABC):
     def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
         """Why this engine cannot take the step on this image (and its derivative, when learning); empty if it can."""
         return self.capabilities.lacks(step.form, u, learning=learning)
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        """For many calls in a row with small operations of PyTorch between them: what keeps these out of the way."""
+        return nullcontext()
 
     @abstractmethod
     def chain(self, steps: Steps, u: Tensor) -> Tensor:

@@ -107,7 +107,14 @@ def fill(
     """
     tolerance = validation.number(tolerance, "tolerance", "fill", 0.0, open_low=True)
     data = validation.finite(torch.where(known, image, 0), "fill")
-    levels, steps = pyramid(Level(data, known)), 0
+    with engines.select(model.description, data, engine).undisturbed():
+        return _coarse_to_fine(model, Level(data, known), tolerance, engine, report)
+
+
+def _coarse_to_fine(model: Model, finest: Level, tolerance: float, engine: str, report: Report | None) -> Filled:
+    """Every level from the next coarser one; the coarsest from the mean of its known pixels."""
+    data = finest.data
+    levels, steps = pyramid(finest), 0
     coarser = len(levels) - 1
     u = torch.where(levels[-1].known, levels[-1].data, _mean_known(levels[-1]))
     # A nonlinear flow may have several steady states: let the start on the finest level not depend on the tolerance.

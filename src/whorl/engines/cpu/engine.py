@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
 
@@ -14,6 +15,7 @@ from whorl.engines.cpu.fields import Values, fields_of, gradients
 from whorl.engines.cpu.held import held
 from whorl.engines.cpu.passes import in_passes
 from whorl.engines.cpu.strips import ALONG, BACK, STEP
+from whorl.engines.cpu.threads import alone
 from whorl.engines.cpu.volumes import advance_volume, lacks
 from whorl.engines.cpu.workspace import flat, fresh, precision
 from whorl.engines.differentiable import ForwardEngine, plane_form
@@ -30,6 +32,9 @@ class NumbaEngine(ForwardEngine):
     def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
         missing = super().refusal(step, u, learning=learning)
         return missing or ("" if _has_fma() else "this processor has no fused multiply-add")
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        return alone()
 
     def lacks_in_space(self, form: SpaceForm, u: Tensor) -> str:
         return lacks(form)

@@ -5,21 +5,41 @@ one thread needs no pool.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import torch
 
-__all__ = ["bands", "run", "split"]
+__all__ = ["alone", "bands", "run", "split"]
+
+_local = threading.local()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Leave all threads to kernels: those of torch wait for their next work by spinning, on the same processors."""
+    own, _local.threads = torch.get_num_threads(), _threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(own)
+        _local.threads = None
+
+
+def _threads() -> int:
+    return getattr(_local, "threads", None) or torch.get_num_threads()
 
 
 def run(function: Callable[..., object], tasks: Sequence[tuple[Any, ...]]) -> None:
     """Call the function with every tuple of arguments, in any order, on all threads."""
     queue = iter(tasks)
-    helpers = min(torch.get_num_threads(), len(tasks)) - 1
+    helpers = min(_threads(), len(tasks)) - 1
     waiting = [_pool(os.getpid()).submit(_work, function, queue) for _ in range(helpers)]
     _work(function, queue)
     for helper in waiting:
@@ -31,7 +51,7 @@ def bands(height: int, images: int, shortest: int) -> list[tuple[int, int]]:
 
     Results do not depend on the bands; only time does.
     """
-    threads = torch.get_num_threads()
+    threads = _threads()
     wanted = 1 if threads == 1 else -(-2 * threads // images)
     count = max(1, min(wanted, height // max(shortest, 1)))
     edges = [height * i // count for i in range(count + 1)]
