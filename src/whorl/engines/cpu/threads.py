@@ -23,13 +23,14 @@ _local = threading.local()
 @contextmanager
 def alone() -> Iterator[None]:
     """Leave all threads to kernels: those of torch wait for their next work by spinning, on the same processors."""
-    own, _local.threads = torch.get_num_threads(), _threads()
+    own, before = torch.get_num_threads(), getattr(_local, "threads", None)
+    _local.threads = _threads()
     torch.set_num_threads(1)
     try:
         yield
     finally:
         torch.set_num_threads(own)
-        _local.threads = None
+        _local.threads = before
 
 
 def _threads() -> int:
