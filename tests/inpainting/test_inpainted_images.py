@@ -1,5 +1,7 @@
 """Filling arrays of any kind, and clear words for what cannot be filled."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import torch
@@ -103,3 +105,11 @@ def test_a_model_that_is_bound_to_other_data_is_refused():
             whorl.inpaint(image, mask, each)
     with pytest.raises(ValueError, match="is built already"):
         whorl.inpaint(image, mask, model, contrast=2.0)
+
+
+def test_a_result_that_has_not_come_to_rest_is_told(monkeypatch):
+    monkeypatch.setattr(import_module("whorl.inpainting.fill"), "MOST_STEPS", 1)
+    image, mask = np.linspace(0.0, 1.0, 64).reshape(8, 8) ** 2, np.zeros((8, 8), bool)
+    mask[1:7, 1:7] = True
+    with pytest.warns(UserWarning, match=r"after \d+ steps the result is still about .* tolerance of 1e-09"):
+        whorl.inpaint(image, mask, "homogeneous", tolerance=1e-9, engine="reference")

@@ -1,5 +1,6 @@
 """One function for people: an array with gaps in, the same array with the gaps filled out."""
 
+import warnings
 from typing import Any, TypeVar
 
 import numpy as np
@@ -55,6 +56,11 @@ def inpaint(
     report : callable, optional
         Called after every cycle with the distance to the steady state.
 
+    Warns
+    -----
+    UserWarning
+        Where the steady state was not reached within the tolerance.
+
     Examples
     --------
     >>> image = np.tile(np.arange(0, 160, 10, dtype=np.uint8), (16, 1))
@@ -75,14 +81,21 @@ def inpaint(
     grey = float(seen.max() - seen.min()) / GREY_VALUES or 1.0
     built = _built(model, contrast, grey, u.dim() - 2)
     target = u.device if device is None else torch.device(device)
+    tolerance = 0.1 * grey if tolerance is None else tolerance
     with torch.no_grad():
         found = fill(
             built.to(target),
             u.to(target),
             known.to(target),
-            tolerance=0.1 * grey if tolerance is None else tolerance,
+            tolerance=tolerance,
             engine=engine,
             report=report,
+        )
+    if not found.converged:
+        warnings.warn(
+            f"inpaint: after {found.steps} steps the result is still about {found.distance:.3g} from the steady state, "
+            f"more than the tolerance of {tolerance:.3g}. Allow more with tolerance=, or take model='homogeneous'.",
+            stacklevel=2,
         )
     result: Array = _with_known(from_tensor(found.image, image, channel_axis), image, known[0, 0], channel_axis)
     return result
