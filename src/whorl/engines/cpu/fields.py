@@ -47,7 +47,7 @@ class Values(NamedTuple):
         return Known(*(torch.tensor(part, dtype=torch.float64) for part in self))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fields:
     """Which field is which; see the strips. Taps, starts and radii of scale s along y are at 2s, along x at 2s + 1."""
 
@@ -113,8 +113,9 @@ def fields_of(form: Form, channels: int, dtype: str) -> Fields:
     )
 
 
+@lru_cache(maxsize=64)
 def constants(form: Form, where: Fields, numbers: Values) -> Constants:
-    """The numbers of one call, from the values of its parameters."""
+    """The numbers of one call, from the values of its parameters; found once for all steps of the same size."""
     real = where.taps.dtype
     front, _, flows, b, steers, b_seen = _parts(form, where, numbers)
     return Constants(
