@@ -120,10 +120,24 @@ def test_stable_blocks_never_let_the_norm_grow(kind, seed, spread, picture):
     elif picture == "huge":
         u = 1e6 * u
     with torch.no_grad():
+        part = slice(0, 1 if guided else 2)
+        assert made(u)[:, part].norm() <= u[:, part].norm() * (1 + 64 * EPS)
+
+
+def test_a_guide_moves_freely_and_is_all_that_tells_the_gates_more(rng):
+    """Its norm may grow; another guide lets the same picture come out otherwise, and no other picture could do that."""
+    made = build(GuidedBlock, 3, (2, 2, 1)).double().eval()
+    u, other = (torch.randn(1, 3, 12, 9, generator=rng, dtype=torch.float64) for _ in range(2))
+    other[:, :1] = u[:, :1]
+    with torch.no_grad():
+        made.synthesis.second.weights[0].mul_(100)
         after = made(u)
-        picture = slice(0, 1 if guided else 2)
-        assert after[:, picture].norm() <= u[:, picture].norm() * (1 + 64 * EPS)
-        assert made.synthesis is made.analysis or not torch.equal(after[:, 1:], u[:, 1:])
+        assert after[:, 1:].norm() > 2 * u[:, 1:].norm()
+        assert (after[:, :1] - made(other)[:, :1]).norm() > 1e-3 * u[:, :1].norm()
+        # Without a word from the guide the gates see the picture alone.
+        for weight in made.analysis.second.weights:
+            weight.zero_()
+        assert torch.equal(made(u)[:, :1], made(other)[:, :1])
 
 
 @pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock, GuidedBlock])
