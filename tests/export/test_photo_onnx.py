@@ -16,6 +16,8 @@ SPECS = {
     "colour, blind, smoothed": PhotoSpec(3, 6, (6, 4, 2), repetitions=2, rho=1, noise=(5.0, 55.0)),
     "stable": PhotoSpec(width=6, fields=(6, 4, 2), repetitions=2, rho=2, stable=True),
     "guided": PhotoSpec(width=2, fields=(2, 2, 1), repetitions=2, rho=1, stable=True, guide=4, guide_fields=(4, 2, 1)),
+    "guided, blind": PhotoSpec(1, 1, (2, 2, 1), 1, stable=True, guide=3, guide_fields=(4, 2, 1), noise=(5.0, 55.0)),
+    "stable, blind": PhotoSpec(1, 4, (4, 2, 1), 1, stable=True, noise=(5.0, 55.0)),
     "3x3, alternate": PhotoSpec(width=6, fields=(4, 4), size=3, repetitions=2, alternate=True),
 }
 

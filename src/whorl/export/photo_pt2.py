@@ -62,14 +62,10 @@ class _Known(nn.Module):
         return self.network(image)
 
 
-class _Blind(nn.Module):
+class _Blind(_Known):
     """A network that takes the noise level."""
 
-    def __init__(self, network: PhotoNetwork) -> None:
-        super().__init__()
-        self.network = network
-
-    def forward(self, image: Tensor, noise: Tensor) -> Any:
+    def forward(self, image: Tensor, noise: Tensor) -> Any:  # type: ignore[override]
         """The denoised picture."""
         return self.network(image, noise)
 
