@@ -19,7 +19,10 @@ The fastest of those tried on an H200 (`python -m benchmarks.gpu.volumes`).
 """
 
 GAUSSIAN = ((4, 512, 4), (4, 512, 4), (4, 256, 4))
-"""For the Gaussians along z, y and x: rows of a program, voxels of a row, warps; the fastest of 24 on an H200."""
+"""For the Gaussians along z, y and x: rows of a program, voxels of a row, warps.
+
+Near the fastest of those tried on an H200; larger blocks would be half empty where rows are short.
+"""
 
 
 def lacks(form: SpaceForm, u: Tensor) -> str:
