@@ -13,6 +13,8 @@ from whorl.models import build
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 # The interpreter pays per program: few and large ones, whose edges lie inside and beyond the volume.
 volumes.TILES = dict.fromkeys(range(4), (2, 3, 2, 8, 1))
+# Of Gaussians several blocks along and beside each axis, the last ones partly beyond it.
+volumes.GAUSSIAN = ((3, 32, 1), (4, 8, 1), (16, 8, 1))
 
 
 def main() -> None:

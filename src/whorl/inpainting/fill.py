@@ -152,7 +152,7 @@ def _relax(
     # Cycles that do not reach across change little after the first one, whatever is left to do: look twice.
     needed = CALM if frozen else 1 if across <= longest else 2
     parts = pieces(model, level, length) if frozen else []
-    held = model.inpaint(level.data, ~level.known).description if not frozen else model.description
+    held = model.description if frozen else model.inpaint(level.data, ~level.known).description
     steps, cycles, calm, before, distance, momentum = 0, 0, 0, float("inf"), float("inf"), 0.0
     move = u.new_zeros(()).expand_as(u)
     while steps < MOST_STEPS * order**2 and cycles != most_cycles:
