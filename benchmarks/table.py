@@ -66,6 +66,12 @@ _SHOWN: dict[str, tuple[str, str]] = {
     "call_cpu_s": ("CPU s", "{:.2f}"),
     "best_s": ("best s", "{:.4f}"),
     "median_s": ("median s", "{:.4f}"),
+    "here_best_s": ("here, best s", "{:.3g}"),
+    "here_median_s": ("median s", "{:.3g}"),
+    "there_best_s": ("there, best s", "{:.3g}"),
+    "there_median_s": ("median s", "{:.3g}"),
+    "to_there_best": ("ratio of bests", "{:.3f}"),
+    "to_there": ("ratio", "{:.3f}"),
     "spread": ("spread", "{:.0%}"),
 }
 _SORTED_BY = ("ms_per_mpix_step", "turn_error")
