@@ -10,112 +10,158 @@
  */
 #include "kernel.h"
 
-/* p, q, r in row j of the cells. Across the border the mirror image continues, so that differences across vanish. */
-static void differences(PLANE p, PLANE q, PLANE r, VIEW u, int j, int H, int W) {
-    const float *up = u + (j > 0 ? j - 1 : 0) * W, *down = u + (j < H ? j : H - 1) * W;
-    p[0] = r[0] = p[W] = r[W] = 0.0f;
-    q[0] = down[0] - up[0];
-    q[W] = down[W - 1] - up[W - 1];
-    for (int i = 1; i < W; ++i) {
-        const float u00 = up[i - 1], u10 = up[i], u01 = down[i - 1], u11 = down[i];
-        const float top = u10 - u00, bottom = u11 - u01;
-        p[i] = 0.5f * (top + bottom);
-        r[i] = 0.5f * (bottom - top);
-        q[i] = 0.5f * ((u01 - u00) + (u11 - u10));
+#define INLINE static inline __attribute__((always_inline))
+
+typedef struct { quad p, q, r; } quads;
+
+/* 2 p, 2 q, 2 r in the cells i, ..., i + 3, inside the image, between the rows of pixels above and below them. */
+INLINE quads differences(const float *up, const float *down, int i) {
+    const quad u00 = AT(up, i - 1), u10 = AT(up, i), u01 = AT(down, i - 1), u11 = AT(down, i);
+    const quad top = u10 - u00, bottom = u11 - u01;
+    return (quads){ top + bottom, (u01 - u00) + (u11 - u10), bottom - top };
+}
+
+/* The same at the ends of a row, beyond which its mirror image continues. */
+static __attribute__((noinline)) quads at_the_border(const float *up, const float *down, int i, int W) {
+    float mirrored[2][5];
+    for (int k = 0; k < 5; ++k) {
+        const int x = i - 1 + k < 0 ? 0 : i - 1 + k < W ? i - 1 + k : W - 1;
+        mirrored[0][k] = up[x];
+        mirrored[1][k] = down[x];
+    }
+    return differences(mirrored[0], mirrored[1], 1);
+}
+
+/* The rows of pixels above and below row j of the cells. */
+static inline const float *above(const float *u, int j, int W) { return u + (j > 0 ? j - 1 : 0) * W; }
+static inline const float *below(const float *u, int j, int H, int W) { return u + (j < H ? j : H - 1) * W; }
+
+/* Rows of cells as long as whole vectors. */
+static inline int pitch_of(int W) { return (W + 4) & ~3; }
+
+/* J += weight * [[p^2 + e r^2, p q], [p q, q^2 + e r^2]], e = 1 - 2 alpha, in three rows; the first one is not added to
+ * anything. Laws that do not see the trace get (J11 - J22) / 2 in the place of J11, and nothing in that of J22. */
+INLINE void add_structure(float *J11, float *J12, float *J22, int i, quads d, float e, float weight, int first, int trace) {
+    const quad none = { 0 }, rest = e * (d.r * d.r), pp = d.p * d.p, qq = d.q * d.q;
+    PUT(J11, i) = (first ? none : AT(J11, i)) + weight * (trace ? pp + rest : 0.5f * (pp - qq));
+    PUT(J12, i) = (first ? none : AT(J12, i)) + weight * (d.p * d.q);
+    if (trace) PUT(J22, i) = (first ? none : AT(J22, i)) + weight * (qq + rest);
+}
+
+INLINE void add_structures(float *J, VIEW up, VIEW down, int W, float e, float weight, int first, int trace) {
+    float *J12 = J + pitch_of(W), *J22 = J12 + pitch_of(W);
+    const float w = 0.25f * weight; /* the differences are twice p, q, r */
+    add_structure(J, J12, J22, 0, at_the_border(up, down, 0, W), e, w, first, trace);
+    int i = 4;
+    for (; i + 4 <= W; i += 4) add_structure(J, J12, J22, i, differences(up, down, i), e, w, first, trace);
+    for (; i <= W; i += 4) add_structure(J, J12, J22, i, at_the_border(up, down, i, W), e, w, first, trace);
+}
+
+/* Row j of J for `count` planes that lie one behind the other, with their weights or with 1. */
+static void structure_row(float *J, VIEW planes, const float *weights, int count, int j, int H, int W, float e, int trace) {
+    for (int k = 0; k < count; ++k) {
+        const float *up = above(planes + k * H * W, j, W), *down = below(planes + k * H * W, j, H, W);
+        const float weight = weights ? weights[k] : 1.0f;
+        if (trace && k == 0) add_structures(J, up, down, W, e, weight, 1, 1);
+        else if (trace) add_structures(J, up, down, W, e, weight, 0, 1);
+        else if (k == 0) add_structures(J, up, down, W, e, weight, 1, 0);
+        else add_structures(J, up, down, W, e, weight, 0, 0);
     }
 }
 
-/* J += weight * [[p^2 + e r^2, p q], [p q, q^2 + e r^2]], e = 1 - 2 alpha; the first one is not added to anything. */
-static void add_structure(PLANE J11, PLANE J12, PLANE J22, VIEW p, VIEW q, VIEW r, int n, float e, float weight, int first) {
-    if (first) {
-        for (int i = 0; i < n; ++i) {
-            const float rest = e * (r[i] * r[i]);
-            J11[i] = weight * (p[i] * p[i] + rest);
-            J12[i] = weight * (p[i] * q[i]);
-            J22[i] = weight * (q[i] * q[i] + rest);
-        }
-    } else {
-        for (int i = 0; i < n; ++i) {
-            const float rest = e * (r[i] * r[i]);
-            J11[i] += weight * (p[i] * p[i] + rest);
-            J12[i] += weight * (p[i] * q[i]);
-            J22[i] += weight * (q[i] * q[i] + rest);
-        }
+/* The flux P = a p + b q, Q = b p + c q, R = mu r, as P + R, Q, P - R. */
+INLINE quads flux(quads d, quad a, quad b, quad c, float e, float gamma) {
+    const quad P = a * d.p + b * d.q, R = e * (a + c - 2.0f * gamma * __builtin_wasm_abs_f32x4(b)) * d.r;
+    return (quads){ P + R, b * d.p + c * d.q, P - R };
+}
+
+/* Each of four cells and its right neighbour: v(i) + v(i + 1), and v(i) - v(i + 1). */
+INLINE quad next_to(quad v, quad following) { return __builtin_shufflevector(v, following, 1, 2, 3, 4); }
+INLINE quad added(quad v, quad following) { return v + next_to(v, following); }
+INLINE quad subtracted(quad v, quad following) { return v - next_to(v, following); }
+
+/* K^T: a pixel is u10 and u00 of two cells in the row above it, and u11 and u01 of two in the row below. What a row of
+ * cells sends down waits for the next row. */
+INLINE quad sent_up(quads f, quads following) { return subtracted(f.r, following.r) - added(f.q, following.q); }
+INLINE quad sent_down(quads f, quads following) { return added(f.q, following.q) + subtracted(f.p, following.p); }
+
+/* With row j of the cells row j - 1 of the pixels is complete: out = from + factor K^T D K u there, or without from. */
+static void divergence_row(float *out, const float *from, PLANE waiting, const float *up, const float *down, VIEW a, VIEW b, VIEW c, int W,
+                           float e, float gamma, float factor) {
+    const float scaled = 0.25f * factor; /* the differences are twice p, q, r, and K^T has their 1/2 */
+    quads f = flux(at_the_border(up, down, 0, W), AT(a, 0), AT(b, 0), AT(c, 0), e, gamma), following;
+    int i = 4;
+    for (; i + 4 <= W; i += 4, f = following) {
+        following = flux(differences(up, down, i), AT(a, i), AT(b, i), AT(c, i), e, gamma);
+        const quad total = scaled * (AT(waiting, i - 4) + sent_up(f, following));
+        PUT(out, i - 4) = from ? AT(from, i - 4) + total : total;
+        PUT(waiting, i - 4) = sent_down(f, following);
+    }
+    for (; i - 4 < W; i += 4, f = following) {
+        following = flux(at_the_border(up, down, i, W), AT(a, i), AT(b, i), AT(c, i), e, gamma);
+        const quad total = scaled * (AT(waiting, i - 4) + sent_up(f, following));
+        put(out, i - 4, W, from ? AT(from, i - 4) + total : total);
+        PUT(waiting, i - 4) = sent_down(f, following);
     }
 }
 
-/* (p, q, r) becomes the flux (a p + b q, b p + c q, mu r). */
-static void flux(PLANE p, PLANE q, PLANE r, VIEW a, VIEW b, VIEW c, int n, float e, float gamma) {
-    for (int i = 0; i < n; ++i) {
-        const float x = p[i], y = q[i];
-        p[i] = a[i] * x + b[i] * y;
-        q[i] = b[i] * x + c[i] * y;
-        r[i] = e * (a[i] + c[i] - 2.0f * gamma * __builtin_fabsf(b[i])) * r[i];
+/* How many numbers the rows of all functions here take, for C channels: what waits, a tensor, and a row for nothing. */
+int EXPORT(cell_room)(int C, int W) { return (C + 4) * pitch_of(W); }
+
+/* J, or what the law sees of it, of `count` planes that lie one behind the other, each with its weight. */
+void EXPORT(structure)(PLANE J11, PLANE J12, PLANE J22, VIEW planes, VIEW weights, int count, PLANE J, int H, int W,
+                       float alpha, int law) {
+    const int cells = W + 1, pitch = pitch_of(W), trace = sees_trace(law);
+    for (int j = 0; j <= H; ++j) {
+        structure_row(J, planes, weights, count, j, H, W, 1.0f - 2.0f * alpha, trace);
+        for (int i = 0; i < cells; i += 4) put(J11 + j * cells, i, cells, AT(J, i));
+        for (int i = 0; i < cells; i += 4) put(J12 + j * cells, i, cells, AT(J, pitch + i));
+        for (int i = 0; trace && i < cells; i += 4) put(J22 + j * cells, i, cells, AT(J, 2 * pitch + i));
     }
 }
 
-/* K^T of the fluxes in the rows above and below: pixel x is u11 and u01 of the two cells above it, u10 and u00 below. */
-static inline float gathered(VIEW above, VIEW below, int cells, int x) {
-    const float *P0 = above, *Q0 = P0 + cells, *R0 = Q0 + cells, *P = below, *Q = P + cells, *R = Q + cells;
-    const float up = (P0[x] + Q0[x] + R0[x]) + (Q0[x + 1] - P0[x + 1] - R0[x + 1]);
-    const float down = (P[x] - Q[x] - R[x]) + (R[x + 1] - P[x + 1] - Q[x + 1]);
-    return 0.5f * (up + down);
-}
-
-/* J, or with a law D, of `count` planes that lie one behind the other, each with its weight. `rows`: 3 (W + 1). */
-void EXPORT(structure)(PLANE J11, PLANE J12, PLANE J22, VIEW planes, VIEW weights, int count, PLANE rows, int H, int W,
-                       float alpha) {
-    const int cells = W + 1;
-    float *restrict p = rows, *restrict q = p + cells, *restrict r = q + cells;
-    for (int j = 0; j <= H; ++j)
-        for (int k = 0; k < count; ++k) {
-            differences(p, q, r, planes + k * H * W, j, H, W);
-            add_structure(J11 + j * cells, J12 + j * cells, J22 + j * cells, p, q, r, cells, 1.0f - 2.0f * alpha,
-                          weights[k], k == 0);
-        }
-}
-
-/* out = K^T D K u for a diffusion tensor in three planes. `rows`: 6 (W + 1). */
+/* out = K^T D K u for a diffusion tensor in three planes. */
 void EXPORT(minus_divergence)(PLANE out, VIEW u, VIEW a, VIEW b, VIEW c, PLANE rows, int H, int W, float alpha,
                               float gamma) {
-    const int cells = W + 1;
-    for (int j = 0; j <= H; ++j) {
-        float *restrict here = rows + (j & 1) * 3 * cells, *restrict q = here + cells, *restrict r = q + cells;
-        differences(here, q, r, u, j, H, W);
-        flux(here, q, r, a + j * cells, b + j * cells, c + j * cells, cells, 1.0f - 2.0f * alpha, gamma);
-        if (j == 0) continue;
-        const float *above = rows + (~j & 1) * 3 * cells;
-        for (int x = 0; x < W; ++x) out[(j - 1) * W + x] = gathered(above, here, cells, x);
+    float *waiting = rows, *nothing = rows + pitch_of(W);
+    for (int j = 0, at = 0; j <= H; ++j, at += W + 1)
+        divergence_row(j > 0 ? out + (j - 1) * W : nothing, 0, waiting, above(u, j, W), below(u, j, H, W), a + at, b + at,
+                       c + at, W, 1.0f - 2.0f * alpha, gamma, 1.0f);
+}
+
+/* u -= tau K^T D K u by row j of the cells in C channels that share D, which lies in three rows. Row j - 1 of the pixels is
+ * not needed afterwards, so that it can be written over. */
+static void advance(float *u, float *rows, VIEW D, int C, int j, int H, int W, float alpha, float gamma, float tau) {
+    const int pitch = pitch_of(W);
+    for (int k = 0; k < C; ++k) {
+        const float *up = above(u + k * H * W, j, W), *down = below(u + k * H * W, j, H, W);
+        float *to = j > 0 ? u + (k * H + j - 1) * W : rows + (C + 3) * pitch;
+        divergence_row(to, up, rows + k * pitch, up, down, D, D + pitch, D + 2 * pitch, W, 1.0f - 2.0f * alpha, gamma, -tau);
     }
 }
 
-/* out = u - tau K^T D K u for C coupled channels, all in one pass: D comes from the channels of `seen`, with their own
- * alpha, or from u itself where `seen` is u. `rows`: (6 C + 6) (W + 1). */
-void EXPORT(step)(PLANE out, const float *u, const float *seen, PLANE rows, int C, int H, int W, float alpha,
+/* The same for the whole image, all in one pass, for a D that follows from structure tensors in three planes. */
+void EXPORT(tensor_step)(PLANE u, VIEW J11, VIEW J12, VIEW J22, PLANE rows, int C, int H, int W, float alpha,
+                         float gamma, int law, int kind, float contrast, float tau) {
+    const int pitch = pitch_of(W);
+    float *D = rows + C * pitch;
+    for (int j = 0, at = 0; j <= H; ++j, at += W + 1) {
+        for (int i = 0; i <= W; i += 4) PUT(D, i) = AT(J11, at + i);
+        for (int i = 0; i <= W; i += 4) PUT(D, pitch + i) = AT(J12, at + i);
+        for (int i = 0; i <= W; i += 4) PUT(D, 2 * pitch + i) = AT(J22, at + i);
+        diffusion_tensor(D, D + pitch, D + 2 * pitch, pitch, law, kind, contrast);
+        advance(u, rows, D, C, j, H, W, alpha, gamma, tau);
+    }
+}
+
+/* And for a D that comes from the channels of `seen`, with their own alpha; `seen` may be u. */
+void EXPORT(step)(float *u, const float *seen, PLANE rows, int C, int H, int W, float alpha,
                   float seen_alpha, float gamma, int law, int kind, float contrast, float tau) {
-    const int cells = W + 1;
-    const float e = 1.0f - 2.0f * alpha;
-    float *restrict J = rows + 6 * C * cells, *restrict other = J + 3 * cells;
+    const int pitch = pitch_of(W);
+    float *D = rows + C * pitch;
     for (int j = 0; j <= H; ++j) {
-        for (int c = 0; c < C; ++c) {
-            float *p = rows + (6 * c + 3 * (j & 1)) * cells;
-            differences(p, p + cells, p + 2 * cells, u + c * H * W, j, H, W);
-            if (seen != u) {
-                differences(other, other + cells, other + 2 * cells, seen + c * H * W, j, H, W);
-                p = other;
-            }
-            add_structure(J, J + cells, J + 2 * cells, p, p + cells, p + 2 * cells, cells, 1.0f - 2.0f * seen_alpha, 1.0f,
-                          c == 0);
-        }
-        diffusion_tensor(J, J + cells, J + 2 * cells, cells, law, kind, contrast);
-        for (int c = 0; c < C; ++c) {
-            float *here = rows + (6 * c + 3 * (j & 1)) * cells;
-            flux(here, here + cells, here + 2 * cells, J, J + cells, J + 2 * cells, cells, e, gamma);
-            if (j == 0) continue;
-            const float *above = rows + (6 * c + 3 * (~j & 1)) * cells;
-            const float *restrict from = u + (c * H + j - 1) * W;
-            float *restrict to = out + (c * H + j - 1) * W;
-            for (int x = 0; x < W; ++x) to[x] = from[x] - tau * gathered(above, here, cells, x);
-        }
+        structure_row(D, seen, 0, C, j, H, W, 1.0f - 2.0f * seen_alpha, sees_trace(law));
+        diffusion_tensor(D, D + pitch, D + 2 * pitch, pitch, law, kind, contrast);
+        advance(u, rows, D, C, j, H, W, alpha, gamma, tau);
     }
 }

@@ -2,34 +2,35 @@
 #ifndef WHORL_DIFFUSIVITIES_H
 #define WHORL_DIFFUSIVITIES_H
 
-/* e^x - 1 = (2^n - 1) + 2^n tail for x <= 0, to about one unit in the last place; -87 and below count as -87. */
-static inline float tail(float x, float *power) {
-    const float cut = x < -87.0f ? -87.0f : x;
-    const float whole = cut * 1.44269504f + 12582912.0f; /* adding 1.5 * 2^23 rounds to an integer */
-    const float n = whole - 12582912.0f;
-    const float r = (cut - n * 0.693359375f) + n * 2.12194440e-4f; /* ln 2 in two parts: r is exact to half an ulp */
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    union { int i; float f; } bits = { .i = ((int)n + 127) << 23 };
+/* 2^t - 1 = (2^n - 1) + 2^n tail for t <= 0, to about one unit in the last place; -100 and below count as -100. */
+static inline float tail(float t, float *power) {
+    const float cut = t > -100.0f ? t : -100.0f;
+    union { float f; unsigned i; } whole = { .f = cut + 12582912.0f }; /* 1.5 * 2^23 + t: n is in the last bits */
+    const float r = cut - (whole.f - 12582912.0f);                     /* exact, at most 1/2 */
+    float p = 1.5403512e-4f; /* (2^r - 1) / r, to 2e-8 */
+    p = p * r + 1.3390735e-3f;
+    p = p * r + 9.6182376e-3f;
+    p = p * r + 5.5503573e-2f;
+    p = p * r + 2.4022649e-1f;
+    p = p * r + 6.9314718e-1f;
+    union { unsigned i; float f; } bits = { .i = (whole.i << 23) + 0x3f800000u };
     *power = bits.f;
-    return p * (r * r) + r;
+    return p * r;
 }
 
-/* e^x for x <= 0; 0 below -87, where float32 runs out of normal numbers. */
+#define LOG2_E 1.44269504f
+
+/* e^x for x <= 0, but never below 2^-100. */
 static inline float exponential_of(float x) {
     float power;
-    const float t = tail(x, &power);
-    return x < -87.0f ? 0.0f : (t + 1.0f) * power;
+    const float t = tail(LOG2_E * x, &power);
+    return t * power + power;
 }
 
 /* 1 - e^x for x <= 0, exact also where e^x is nearly 1. */
 static inline float decay_of(float x) {
     float power;
-    const float t = tail(x, &power);
+    const float t = tail(LOG2_E * x, &power);
     return (1.0f - power) - power * t;
 }
 

@@ -13,6 +13,14 @@
 
 /* Four pixels side by side, at any address. */
 typedef float quad __attribute__((vector_size(16), aligned(4)));
+#define AT(row, x) (*(const quad *)((row) + (x)))
+#define PUT(row, x) (*(quad *)((row) + (x)))
+
+/* The last pixels of a row may be fewer than four: reading beyond them does no harm, as planes end with spare room. */
+static inline void put(float *row, int x, int n, quad value) {
+    if (x + 4 <= n) PUT(row, x) = value;
+    else for (int l = 0; x + l < n; ++l) row[x + l] = value[l];
+}
 
 /* Index of the mirrored pixel, for any distance outside: ... 1 0 | 0 1 ... n-1 | n-1 n-2 ... */
 static inline int mirror(int i, int n) {
@@ -25,5 +33,8 @@ static inline int mirror(int i, int n) {
 
 /* tensors.c: what a law and a diffusivity make of structure tensors, in place. */
 void diffusion_tensor(PLANE J11, PLANE J12, PLANE J22, int n, int law, int kind, float contrast);
+
+/* tensors.c: whether a law sees the trace of J; if not, it gets (J11 - J22) / 2 and J12 alone. */
+int sees_trace(int law);
 
 #endif

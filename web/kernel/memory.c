@@ -7,10 +7,12 @@ static unsigned long top = 0;
 /* Forget all planes. */
 void EXPORT(release)(void) { top = (unsigned long)&__heap_base; }
 
+enum { SPARE = 8 }; /* floats behind every plane, which vectors may read and write */
+
 /* A plane of `count` floats, aligned for vectors; 0 when the browser refuses the memory. */
 float *EXPORT(plane)(unsigned long count) {
     if (top == 0) release();
-    const unsigned long start = (top + 15) & ~15ul, end = start + 4 * count;
+    const unsigned long start = (top + 15) & ~15ul, end = start + 4 * (count + SPARE);
     const unsigned long have = __builtin_wasm_memory_size(0) << 16;
     if (end > have && __builtin_wasm_memory_grow(0, (end - have + 65535) >> 16) == ~0ul) return 0;
     top = end;

@@ -25,9 +25,6 @@ enum {
     SPARE = 8          /* read beyond the ends of a field, and not used */
 };
 
-#define AT(row, x) (*(const quad *)((row) + (x)))
-#define PUT(row, x) (*(quad *)((row) + (x)))
-
 /* out = start + matrix in, for n pixels (a multiple of 8): four outputs of eight pixels at a time. The matrix holds, group
  * by group, the four numbers of the first input, then those of the second, ... Without a start, sums begin at 0. */
 static void product(PLANE out, VIEW in, VIEW matrix, const float *start, int outputs, int inputs, int n) {

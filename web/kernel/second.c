@@ -36,36 +36,27 @@ void EXPORT(extend)(float *frame, VIEW u, int H, int W, int width) {
     mirror_border(frame, H, W, width, 1.0f);
 }
 
-/* s2 += weight * v^2 in a row, or = where it is the first */
-static void add_square(PLANE s2, VIEW v, int n, float weight, int first) {
-    if (first)
-        for (int i = 0; i < n; ++i) s2[i] = weight * (v[i] * v[i]);
-    else
-        for (int i = 0; i < n; ++i) s2[i] += weight * (v[i] * v[i]);
-}
-
-static void multiply(PLANE v, VIEW factor, int n) {
-    for (int i = 0; i < n; ++i) v[i] *= factor[i];
-}
-
 /* Delta_alpha: edges (1 - 2 alpha), corners alpha. alpha = 1/6 has an isotropic leading error. */
-static inline float laplacian(VIEW up, VIEW here, VIEW down, int x, float edge, float alpha) {
-    const float u = here[x];
-    const float edges = (here[x - 1] - u) + (here[x + 1] - u) + (up[x] - u) + (down[x] - u);
-    const float corners = (up[x - 1] - u) + (up[x + 1] - u) + (down[x - 1] - u) + (down[x + 1] - u);
-    return edge * edges + alpha * corners;
+static inline quad laplacian(VIEW up, VIEW here, VIEW down, int x, float alpha) {
+    const quad u = AT(here, x);
+    const quad edges = (AT(here, x - 1) - u) + (AT(here, x + 1) - u) + (AT(up, x) - u) + (AT(down, x) - u);
+    const quad corners = (AT(up, x - 1) - u) + (AT(up, x + 1) - u) + (AT(down, x - 1) - u) + (AT(down, x + 1) - u);
+    return (1.0f - 2.0f * alpha) * edges + alpha * corners;
 }
 
-/* flux = g((Delta u)^2) Delta u, from a frame of u into a frame. `s2`: W. */
+/* flux = g((Delta u)^2) Delta u, from a frame of u into a frame. `s2`: W + 3. */
 void EXPORT(laplacian_flux)(PLANE flux, VIEW frame, PLANE s2, int H, int W, float alpha, int law, int kind, float contrast) {
     const int wide = W + 2;
     for (int y = 1; y <= H; ++y) {
         const float *here = frame + y * wide + 1;
-        float *restrict row = flux + y * wide + 1;
-        for (int x = 0; x < W; ++x) row[x] = laplacian(here - wide, here, here + wide, x, 1.0f - 2.0f * alpha, alpha);
-        add_square(s2, row, W, 1.0f, 1);
+        float *row = flux + y * wide + 1;
+        for (int x = 0; x < W; x += 4) {
+            const quad v = laplacian(here - wide, here, here + wide, x, alpha);
+            put(row, x, W, v);
+            PUT(s2, x) = v * v;
+        }
         diffusion_tensor(s2, 0, 0, W, law, kind, contrast);
-        multiply(row, s2, W);
+        for (int x = 0; x < W; x += 4) put(row, x, W, AT(row, x) * AT(s2, x));
     }
 }
 
@@ -74,73 +65,89 @@ void EXPORT(laplacian_step)(PLANE u, VIEW flux, int H, int W, float alpha, float
     const int wide = W + 2;
     for (int y = 0; y < H; ++y) {
         const float *here = flux + (y + 1) * wide + 1;
-        for (int x = 0; x < W; ++x)
-            u[y * W + x] -= tau * laplacian(here - wide, here, here + wide, x, 1.0f - 2.0f * alpha, alpha);
+        float *row = u + y * W;
+        for (int x = 0; x < W; x += 4) put(row, x, W, AT(row, x) - tau * laplacian(here - wide, here, here + wide, x, alpha));
     }
 }
 
-/* The differences every entry of the Hessian is made of. */
-#define SECOND(row, x) ((row[(x) + 1] - row[x]) - (row[x] - row[(x) - 1]))
-#define ACROSS(above, middle, below) (((below) - (middle)) - ((middle) - (above)))
-#define CROSS(above, below, x, k) ((below[(x) + k] - below[(x) - k]) - (above[(x) + k] - above[(x) - k]))
+/* Entry k of four pixels and the four after them, which start there. */
+#define FROM(k, v, after) __builtin_shufflevector(v, after, k, k + 1, k + 2, k + 3)
 
-/* mu_x mu_y (1 - dxx / 12 - dyy / 12): with D_jk the difference over j columns and k rows on either side, and
- * mu_x = D_10 / 2, mu_x dxx = D_20 / 2 - D_10, this is (16 D_11 - D_21 - D_12) / 48. */
-#define MIXED(x)                                                                                                    \
-    (CROSS(up, down, x, 1) * (1.0f / 3.0f) - (CROSS(up, down, x, 2) + CROSS(up2, down2, x, 1)) * (1.0f / 48.0f))
+/* Second differences, of three rows or of the pixels k - 1, k, k + 1 of a row. */
+static inline quad second(quad before, quad here, quad after) { return (after - here) - (here - before); }
+#define SECOND(k, v, after) second(FROM(k - 1, v, after), FROM(k, v, after), FROM(k + 1, v, after))
+
+/* What the mixed derivative needs of four pixels in five rows of a frame. */
+typedef struct { quad near, both; } crossed_rows;
+
+static inline crossed_rows crossings(VIEW middle, int wide) {
+    const quad near = AT(middle + wide, 0) - AT(middle - wide, 0), far = AT(middle + 2 * wide, 0) - AT(middle - 2 * wide, 0);
+    return (crossed_rows){ near, 16.0f * near - far };
+}
+
+/* mu_x mu_y (1 - dxx / 12 - dyy / 12) in the pixels 2, ..., 5 of eight: with D_jk the difference over j columns and k rows
+ * on either side, and mu_x = D_10 / 2, mu_x dxx = D_20 / 2 - D_10, this is (16 D_11 - D_12 - D_21) / 48. */
+static inline quad mixed(crossed_rows d, crossed_rows after) {
+    return ((FROM(3, d.both, after.both) - FROM(1, d.both, after.both)) - (after.near - d.near)) * (1.0f / 48.0f);
+}
 
 /* xx = dxx (1 + dyy / 12) u,  yy = dyy (1 + dxx / 12) u,  xy = mu_x mu_y (1 - dxx / 12 - dyy / 12) u, times g of their
  * squares (of each for itself where uncoupled), from a frame two pixels wide. The mixed entry needs 5x5 pixels for the
  * error of the other two, h^2 / 12 times their Laplacian. xx and yy go into frames one pixel wide, xy into one two
- * pixels wide. `s2`: W. */
+ * pixels wide. `s2`: 3 (W + 3). */
 void EXPORT(hessian_flux)(PLANE xx, PLANE xy, PLANE yy, VIEW frame, PLANE s2, int H, int W, int uncoupled, int law,
                           int kind, float contrast) {
-    const int wide = W + 4;
+    const int wide = W + 4, pitch = (W + 3) & ~3;
     for (int y = 0; y < H; ++y) {
-        const float *here = frame + (y + 2) * wide + 2, *up = here - wide, *down = here + wide;
-        const float *up2 = up - wide, *down2 = down + wide;
+        const float *row = frame + (y + 2) * wide;
         float *entries[3] = { xx + (y + 1) * (W + 2) + 1, xy + (y + 2) * wide + 2, yy + (y + 1) * (W + 2) + 1 };
-        float *restrict a = entries[0], *restrict b = entries[1], *restrict c = entries[2];
-        for (int x = 0; x < W; ++x) {
-            const float above = SECOND(up, x), middle = SECOND(here, x), below = SECOND(down, x);
-            const float both = ACROSS(above, middle, below) * (1.0f / 12.0f);
-            a[x] = middle + both;
-            c[x] = ACROSS(up[x], here[x], down[x]) + both;
+        quad u = AT(row, 0), v = second(AT(row - wide, 0), u, AT(row + wide, 0)); /* v = dyy u */
+        crossed_rows d = crossings(row, wide);
+        for (int x = 0; x < W; x += 4) {
+            const float *next = row + x + 4;
+            const quad u_after = AT(next, 0), v_after = second(AT(next - wide, 0), u_after, AT(next + wide, 0));
+            const crossed_rows d_after = crossings(next, wide);
+            const quad both = SECOND(2, v, v_after) * (1.0f / 12.0f);
+            const quad a = SECOND(2, u, u_after) + both, b = mixed(d, d_after), c = FROM(2, v, v_after) + both;
+            put(entries[0], x, W, a);
+            put(entries[1], x, W, b);
+            put(entries[2], x, W, c);
+            PUT(s2, x) = uncoupled ? a * a : a * a + 2.0f * (b * b) + c * c;
+            PUT(s2, pitch + x) = b * b;
+            PUT(s2, 2 * pitch + x) = c * c;
+            u = u_after, v = v_after, d = d_after;
         }
-        for (int x = 0; x < W; ++x) b[x] = MIXED(x);
-        for (int k = 0; k < 3; ++k) {
-            add_square(s2, entries[k], W, uncoupled || k != 1 ? 1.0f : 2.0f, uncoupled || k == 0);
-            if (!uncoupled) continue;
-            diffusion_tensor(s2, 0, 0, W, law, kind, contrast);
-            multiply(entries[k], s2, W);
-        }
-        if (uncoupled) continue;
-        diffusion_tensor(s2, 0, 0, W, law, kind, contrast);
-        for (int k = 0; k < 3; ++k) multiply(entries[k], s2, W);
+        diffusion_tensor(s2, 0, 0, uncoupled ? 3 * pitch : pitch, law, kind, contrast);
+        for (int k = 0; k < 3; ++k)
+            for (int x = 0; x < W; x += 4)
+                put(entries[k], x, W, AT(entries[k], x) * AT(s2, (uncoupled ? k * pitch : 0) + x));
     }
 }
 
+/* xx (1 + dyy / 12) + dyy yy / 12 in four pixels of frames, and dyy yy: dxx of the one and the other make two thirds of the
+ * adjoint. */
+typedef struct { quad along, across; } two_thirds;
+
+static inline two_thirds straight(VIEW a, VIEW c, int wide) {
+    const quad across = second(AT(c - wide, 0), AT(c, 0), AT(c + wide, 0));
+    const quad curved = second(AT(a - wide, 0), AT(a, 0), AT(a + wide, 0));
+    return (two_thirds){ AT(a, 0) + (curved + across) * (1.0f / 12.0f), across };
+}
+
 /* u -= tau (dxx (1 + dyy / 12) xx + 2 mu_x mu_y (1 - dxx / 12 - dyy / 12) xy + dyy (1 + dxx / 12) yy): the adjoint. */
-void EXPORT(hessian_step)(PLANE u, VIEW xx, VIEW xy, VIEW yy, PLANE sum, int H, int W, float tau) {
+void EXPORT(hessian_step)(PLANE u, VIEW xx, VIEW xy, VIEW yy, int H, int W, float tau) {
+    const int wide = W + 2;
     for (int y = 0; y < H; ++y) {
-        {
-            const float *here = xx + (y + 1) * (W + 2) + 1, *up = here - (W + 2), *down = here + (W + 2);
-            for (int x = 0; x < W; ++x) {
-                const float above = SECOND(up, x), middle = SECOND(here, x), below = SECOND(down, x);
-                sum[x] = middle + ACROSS(above, middle, below) * (1.0f / 12.0f);
-            }
-        }
-        {
-            const float *here = yy + (y + 1) * (W + 2) + 1, *up = here - (W + 2), *down = here + (W + 2);
-            for (int x = 0; x < W; ++x) {
-                const float above = SECOND(up, x), middle = SECOND(here, x), below = SECOND(down, x);
-                sum[x] += ACROSS(up[x], here[x], down[x]) + ACROSS(above, middle, below) * (1.0f / 12.0f);
-            }
-        }
-        {
-            const float *here = xy + (y + 2) * (W + 4) + 2, *up = here - (W + 4), *down = here + (W + 4);
-            const float *up2 = up - (W + 4), *down2 = down + (W + 4);
-            for (int x = 0; x < W; ++x) u[y * W + x] -= tau * (sum[x] + 2.0f * MIXED(x));
+        const float *a = xx + (y + 1) * wide, *b = xy + (y + 2) * (W + 4), *c = yy + (y + 1) * wide;
+        float *row = u + y * W;
+        two_thirds s = straight(a, c, wide);
+        crossed_rows d = crossings(b, W + 4);
+        for (int x = 0; x < W; x += 4) {
+            const two_thirds s_after = straight(a + x + 4, c + x + 4, wide);
+            const crossed_rows d_after = crossings(b + x + 4, W + 4);
+            const quad rest = SECOND(1, s.along, s_after.along) + FROM(1, s.across, s_after.across);
+            put(row, x, W, AT(row, x) - tau * (rest + 2.0f * mixed(d, d_after)));
+            s = s_after, d = d_after;
         }
     }
 }

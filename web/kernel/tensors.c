@@ -70,15 +70,18 @@ LOOP edge_continuing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float con
     }
 }
 
-/* a across lines and a + (1 - a) exp(-contrast^4 / (mu_1 - mu_2)^2) along them, a = 0.001. */
+/* a across lines and a + (1 - a) exp(-contrast^4 / (mu_1 - mu_2)^2) along them, a = 0.001. It sees h = (J11 - J22) / 2 in
+ * the place of J11, and J12. A coherence below contrast^2 / 9 has an exponential of nothing. */
 LOOP coherence_enhancing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
     (void)kind, (void)scale;
-    const float across = 0.001f, squared = contrast * contrast;
+    const float across = 0.001f, squared = contrast * contrast, least = squared * (1.0f / 9.0f);
     for (int i = 0; i < n; ++i) {
-        const float h = 0.5f * (J11[i] - J22[i]), coherence = 2.0f * __builtin_sqrtf(h * h + J12[i] * J12[i]);
-        const float ratio = coherence < squared * (1.0f / 30.0f) ? 30.0f : squared / coherence;
-        const float along = ratio < 30.0f ? (1.0f - across) * exponential_of(-(ratio * ratio)) : 0.0f;
-        BETWEEN(across + along, -along, coherence)
+        const float h = J11[i], coherence = 2.0f * __builtin_sqrtf(h * h + J12[i] * J12[i]);
+        const float inverse = 1.0f / (coherence > least ? coherence : least), ratio = squared * inverse;
+        const float along = (1.0f - across) * exponential_of(-(ratio * ratio)), secant = -along * inverse;
+        J11[i] = across + 0.5f * along + secant * h;
+        J12[i] = secant * J12[i];
+        J22[i] = across + 0.5f * along - secant * h;
     }
 }
 
@@ -100,6 +103,8 @@ LOOP scalar(int kind, PLANE s2, PLANE unused, PLANE none, int n, float contrast,
 
 #define NUMBER(name, word) LAW_##name,
 enum { LAWS(NUMBER) LAWS_COUNT };
+
+int EXPORT(sees_trace)(int law) { return law != LAW_coherence_enhancing; }
 
 /* The diffusivity is a constant in each call of this, so that each of them gets a loop of its own. */
 LOOP by_law(int law, int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {

@@ -99,18 +99,18 @@ function settle(kernel, planes, mask, H, W, plan, tolerance) {
   const space = workspace(kernel, H, W), count = planes.length, n = count * H * W, whole = new Float32Array(n);
   planes.forEach((plane, c) => whole.set(plane, c * H * W));
   const known = space.write(whole), unknown = space.write(Array.from({ length: count }, () => [...mask]).flat());
-  const cells = (H + 1) * (W + 1), J = [space.plane(cells), space.plane(cells), space.plane(cells)];
-  const rows = space.plane(6 * (W + 1)), flux = space.image(), ones = space.write(new Float32Array(count).fill(1));
+  const kind = kernel.kinds[plan.diffusivity], law = kernel.laws[plan.law];
+  const cells = (H + 1) * (W + 1), { raw, smooth: J, smoothTensor } = space.tensor(plan.rho, law);
+  const rows = space.plane(kernel.cell_room(1, W)), flux = space.image(), ones = space.write(new Float32Array(count).fill(1));
   const presmooth = space.smoothing(plan.structureSigma), blurred = presmooth && space.images(count);
-  const rho = space.cellSmoothing(plan.rho), kind = kernel.kinds[plan.diffusivity], law = kernel.laws[plan.law];
   const start = space.plane(n), seenAlpha = presmooth ? 0.5 : plan.alpha, at = (image, c) => image + 4 * c * H * W;
   let u = space.write(whole), before = space.plane(n), next = space.plane(n);
   for (let cycle = 0; cycle < MOST; ++cycle) {
     space.view(start, n).set(space.view(u, n));
     space.view(before, n).set(space.view(u, n));
     for (let c = 0; presmooth && c < count; ++c) presmooth(at(u, c), at(blurred, c));
-    kernel.structure(...J, blurred ?? u, ones, count, rows, H, W, seenAlpha);
-    J.forEach((plane, k) => rho?.(plane, k === 1 ? -1 : 1));
+    kernel.structure(...raw, blurred ?? u, ones, count, rows, H, W, seenAlpha, law);
+    smoothTensor();
     kernel.diffusion_tensor(...J, cells, law, kind, plan.contrast);
     for (let k = 0; k < CYCLE; ++k) {
       space.view(next, n).set(space.view(u, n));

@@ -34,7 +34,7 @@ export async function diffuse(kernel, planes, height, width, plan, breath = () =
   planes.forEach((plane, c) => space.view(image + 4 * c * height * width, height * width).set(plane));
   const kind = kernel.kinds[plan.diffusivity];
   if (kind === undefined) throw new Error(`The kernel has no diffusivity “${plan.diffusivity}”.`);
-  const model = plan.scales.length > 1 || plan.rho > 0 || plan.aligned ? withPlanes : STEPS[plan.operator];
+  const model = plan.scales.length > 1 ? multiscale : plan.rho > 0 || plan.aligned ? smoothedTensor : STEPS[plan.operator];
   const result = await model(kernel, space, image, planes.length, { ...plan, kind }, breath);
   return planes.map((_, c) => space.view(result + 4 * c * height * width, height * width).slice());
 }
@@ -57,70 +57,82 @@ export function workspace(kernel, H, W) {
     if (sigma === 0) return null;
     const weights = gaussian(sigma), radius = weights.length - 1;
     if (radius > kernel.largest_radius()) throw new Error(`A smoothing of ${sigma} pixels is too wide for this page.`);
-    const taps = write(weights), column = plane(2 * W + 2 * radius);
-    return (from, to, factor = 0) => kernel.smooth(to, from, column, H, W, taps, radius, factor);
+    const taps = write(weights), rows = plane(kernel.smooth_room(W, radius));
+    return (from, to, factor = 0) => kernel.smooth(to, from, rows, H, W, taps, radius, factor);
   };
-  // `smooth(plane, sign)` in place, for a field on the cells; the mixed entry of a tensor is odd.
-  const cellSmoothing = (sigma) => {
-    if (sigma === 0) return null;
+  // The structure tensor on the cells: `raw`, to be written, and `smooth`, by sigma, after smoothTensor(). A law that does
+  // not see the trace needs two of its planes, and with the axes alone only the first; the mixed entry is odd.
+  const tensor = (sigma, law, aligned = false) => {
+    const n = (H + 1) * (W + 1), smooth = [plane(n), plane(n), plane(n)];
+    if (sigma === 0) return { raw: smooth, smooth, smoothTensor() {} };
     const weights = gaussian(sigma), radius = weights.length - 1, high = H + 1, wide = W + 1;
     if (radius > kernel.largest_radius()) throw new Error(`A smoothing of ${sigma} pixels is too wide for this page.`);
-    const taps = write(weights), frame = plane((high + 2 * radius) * (wide + 2 * radius)), column = plane(wide + 2 * radius);
-    return (field, sign) => {
-      kernel.extend_cells(frame, field, high, wide, radius, sign);
-      kernel.smooth_cells(field, frame, column, high, wide, taps, radius);
+    const taps = write(weights), column = plane(wide + 2 * radius), room = radius * wide;
+    const raw = smooth.map(() => plane(n + 2 * room) + 4 * room); // rows of their mirror image around them
+    const seen = [0, 1, 2].filter((k) => (k !== 1 || !aligned) && (k !== 2 || kernel.sees_trace(law)));
+    return {
+      raw, smooth,
+      smoothTensor() {
+        for (const k of seen) kernel.smooth_cells(smooth[k], raw[k], column, high, wide, taps, radius, k === 1 ? -1 : 1);
+      },
     };
   };
   return {
-    H, W, plane, view, write, smoothing, cellSmoothing,
+    H, W, plane, view, write, smoothing, tensor,
     images: (count) => plane(count * H * W), // one behind the other
     image: () => plane(H * W),
     frame: (width) => plane((H + 2 * width) * (W + 2 * width)),
   };
 }
 
-// Models on the cell gradient, second order and one scale, with or without presmoothed structure: two images change places.
-async function cells(kernel, space, image, count, { kind, ...plan }, breath) {
+// Models on the cell gradient, second order and one scale, with or without presmoothed structure.
+async function cells(kernel, space, u, count, { kind, ...plan }, breath) {
   const { H, W } = space, law = kernel.laws[plan.law];
-  const rows = space.plane((6 * count + 6) * (W + 1));
+  const rows = space.plane(kernel.cell_room(count, W));
   const presmooth = space.smoothing(plan.structureSigma), blurred = presmooth && space.images(count);
   const alpha = presmooth ? 0.5 : plan.alpha; // presmoothed there is no detail: the steering gradient is a vector
-  let u = image, next = space.images(count);
   for (let n = 0; n < plan.steps; ++n) {
     await breath();
     for (let c = 0; presmooth && c < count; ++c) presmooth(u + 4 * c * H * W, blurred + 4 * c * H * W);
-    kernel.step(next, u, blurred ?? u, rows, count, H, W, plan.alpha, alpha, plan.gamma, law, kind, plan.contrast, plan.tau);
-    [u, next] = [next, u];
+    kernel.step(u, blurred ?? u, rows, count, H, W, plan.alpha, alpha, plan.gamma, law, kind, plan.contrast, plan.tau);
   }
   return u;
 }
 
-// Models whose tensor needs whole planes: many scales that share it, or a structure tensor that is smoothed (rho). Every
-// scale is smoothed before, and its flux is smoothed again.
-async function withPlanes(kernel, space, image, count, { kind, ...plan }, breath) {
-  const { H, W } = space, n = (H + 1) * (W + 1), law = kernel.laws[plan.law], scales = plan.scales.length;
-  const J = [space.plane(n), space.plane(n), space.plane(n)], rows = space.plane(6 * (W + 1)), flux = space.image();
-  const smoothings = plan.scales.map(({ sigma }) => space.smoothing(sigma)), rho = space.cellSmoothing(plan.rho);
+// Models whose structure tensor is smoothed (rho), and shared by the channels.
+async function smoothedTensor(kernel, space, u, count, { kind, ...plan }, breath) {
+  const { H, W } = space, n = (H + 1) * (W + 1), law = kernel.laws[plan.law], rows = space.plane(kernel.cell_room(count, W));
+  const { raw, smooth, smoothTensor } = space.tensor(plan.rho, law, plan.aligned);
   const presmooth = space.smoothing(plan.structureSigma), blurred = presmooth && space.images(count);
-  const fine = scales > 1 ? space.images(count * scales) : image, sum = space.image();
+  const ones = space.write(Array.from({ length: count }, () => 1));
+  for (let step = 0; step < plan.steps; ++step) {
+    await breath();
+    for (let c = 0; presmooth && c < count; ++c) presmooth(u + 4 * c * H * W, blurred + 4 * c * H * W);
+    kernel.structure(...raw, blurred ?? u, ones, count, rows, H, W, presmooth ? 0.5 : plan.alpha, law);
+    smoothTensor();
+    if (plan.aligned) kernel.fill(smooth[1], n, 0); // the law sees the axes alone
+    kernel.tensor_step(u, ...smooth, rows, count, H, W, plan.alpha, plan.gamma, law, kind, plan.contrast, plan.tau);
+  }
+  return u;
+}
+
+// Many scales that share a tensor: every scale is smoothed before, and its flux is smoothed again.
+async function multiscale(kernel, space, image, count, { kind, ...plan }, breath) {
+  const { H, W } = space, n = (H + 1) * (W + 1), law = kernel.laws[plan.law], scales = plan.scales.length;
+  const J = space.tensor(0, law).raw, rows = space.plane(kernel.cell_room(1, W)), flux = space.image(), sum = space.image();
+  const smoothings = plan.scales.map(({ sigma }) => space.smoothing(sigma)), fine = space.images(count * scales);
   const weights = space.write(Array.from({ length: count }, () => plan.scales.map(({ weight }) => weight)).flat());
   const at = (start, k) => start + 4 * k * H * W;
   for (let step = 0; step < plan.steps; ++step) {
     await breath();
-    for (let c = 0; c < count; ++c) {
-      presmooth?.(at(image, c), at(blurred, c));
-      smoothings.forEach((smooth, l) => smooth?.(at(image, c), at(fine, c * scales + l)));
-    }
-    kernel.structure(...J, blurred ?? fine, weights, count * scales, rows, H, W, presmooth ? 0.5 : plan.alpha);
-    J.forEach((plane, k) => rho?.(plane, k === 1 ? -1 : 1));
-    if (plan.aligned) kernel.fill(J[1], n, 0); // the law sees the axes alone
+    for (let c = 0; c < count; ++c) smoothings.forEach((smooth, l) => smooth(at(image, c), at(fine, c * scales + l)));
+    kernel.structure(...J, fine, weights, count * scales, rows, H, W, plan.alpha, law);
     kernel.diffusion_tensor(...J, n, law, kind, plan.contrast);
     for (let c = 0; c < count; ++c) {
       kernel.fill(sum, H * W, 0);
       smoothings.forEach((smooth, l) => {
         kernel.minus_divergence(flux, at(fine, c * scales + l), ...J, rows, H, W, plan.alpha, plan.gamma);
-        if (smooth) smooth(flux, sum, plan.scales[l].weight);
-        else kernel.add(sum, flux, H * W, plan.scales[l].weight);
+        smooth(flux, sum, plan.scales[l].weight);
       });
       kernel.add(at(image, c), sum, H * W, -plan.tau);
     }
@@ -130,7 +142,7 @@ async function withPlanes(kernel, space, image, count, { kind, ...plan }, breath
 
 // You and Kaveh: the Laplacian in place of the gradient, one channel at a time.
 async function laplacian(kernel, space, u, _, { kind, ...plan }, breath) {
-  const { H, W } = space, frame = space.frame(1), flux = space.frame(1), row = space.plane(W);
+  const { H, W } = space, frame = space.frame(1), flux = space.frame(1), row = space.plane(W + 3);
   for (let step = 0; step < plan.steps; ++step) {
     await breath();
     kernel.extend(frame, u, H, W, 1);
@@ -144,16 +156,16 @@ async function laplacian(kernel, space, u, _, { kind, ...plan }, breath) {
 // Lysaker, Lundervold and Tai: the Hessian in place of the gradient, one channel at a time. The mixed entry reaches two
 // pixels far.
 async function hessian(kernel, space, u, _, { kind, ...plan }, breath) {
-  const { H, W } = space, frame = space.frame(2), row = space.plane(W), alone = plan.law === "uncoupled" ? 1 : 0;
+  const { H, W } = space, frame = space.frame(2), squares = space.plane(3 * (W + 3)), alone = plan.law === "uncoupled" ? 1 : 0;
   const [xx, xy, yy] = [space.frame(1), space.frame(2), space.frame(1)];
   for (let step = 0; step < plan.steps; ++step) {
     await breath();
     kernel.extend(frame, u, H, W, 2);
-    kernel.hessian_flux(xx, xy, yy, frame, row, H, W, alone, kernel.laws.scalar, kind, plan.contrast);
+    kernel.hessian_flux(xx, xy, yy, frame, squares, H, W, alone, kernel.laws.scalar, kind, plan.contrast);
     kernel.mirror_border(xx, H, W, 1, 1);
     kernel.mirror_border(xy, H, W, 2, -1);
     kernel.mirror_border(yy, H, W, 1, 1);
-    kernel.hessian_step(u, xx, xy, yy, row, H, W, plan.tau);
+    kernel.hessian_step(u, xx, xy, yy, H, W, plan.tau);
   }
   return u;
 }

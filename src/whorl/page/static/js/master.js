@@ -37,9 +37,9 @@ export function drawNoise(kernel, size, channels, seed) {
 function blur(kernel, plane, size) {
   kernel.release();
   const weights = gaussian(SPOT * FINE), radius = weights.length - 1;
-  const [from, to, taps, column] = [size * size, size * size, radius + 1, 2 * (size + radius)].map((n) => kernel.plane(n));
+  const [from, to, taps, rows] = [size * size, size * size, radius + 1, kernel.smooth_room(size, radius)].map((n) => kernel.plane(n));
   new Float32Array(kernel.memory.buffer, taps, radius + 1).set(weights);
   new Float32Array(kernel.memory.buffer, from, size * size).set(plane);
-  kernel.smooth(to, from, column, size, size, taps, radius, 0);
+  kernel.smooth(to, from, rows, size, size, taps, radius, 0);
   return new Float32Array(kernel.memory.buffer, to, size * size).slice();
 }
