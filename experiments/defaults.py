@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
@@ -171,23 +172,29 @@ def cells(names: list[str], count: int) -> Iterator[tuple[str, int, int]]:
 
 
 def table(found: dict[str, Any]) -> str:
-    """The report as a table of reStructuredText, on the pictures that methods have in common."""
+    """The report as a table of reStructuredText: methods that were given the same pictures stand together."""
     lines = [".. list-table::", "   :header-rows: 1", ""]
+    pairs = [(name, chosen) for name in found if name != ESTIMATE for chosen in _groups(found, name)]
+    pairs.sort(key=lambda pair: (-len(pair[1]), -np.mean([found[pair[0]]["25"][number] for number in pair[1]])))
     rows = [["", "clean (median)", "noise 15", "noise 25", "noise 50", "pictures"]]
-    common = set(found["NLM fast, scikit-image"]["25"])
-    for name in sorted(found, key=lambda each: (len(found[each]["25"]) < len(common), each in PEERS)):
-        for chosen in sorted({frozenset(found[name]["25"]), frozenset(common & set(found[name]["25"]))}, key=len):
-            values = [_middle(found[name].get(level, {}), level, chosen) for level in ("0", "15", "25", "50")]
-            rows.append([name if name in (*PEERS, ESTIMATE) else f"``{name}``", *values, str(len(chosen))])
+    for name, chosen in pairs:
+        values = [_middle(found[name].get(level, {}), level, chosen) for level in ("0", "15", "25", "50")]
+        rows.append([name if name in PEERS else f"``{name}``", *values, str(len(chosen))])
     for row in rows:
         lines += [f"   {'* -' if place == 0 else '  -'} {entry}".rstrip() for place, entry in enumerate(row)]
     return "\n".join(lines)
 
 
+def _groups(found: dict[str, Any], name: str) -> set[frozenset[str]]:
+    """The sets of pictures that a method is shown on: all it was given, and those of the others if it had them, too."""
+    own = frozenset(found[name]["25"])
+    return {own} | {others for other in found if (others := frozenset(found[other]["25"])) <= own}
+
+
 def _middle(values: dict[str, float], level: str, chosen: Any) -> str:
     """The mean; on clean pictures, of which some come out unchanged, the median."""
     here = [values[number] for number in chosen if number in values]
-    return f"{np.median(here) if level == '0' else np.mean(here):.2f}" if here else ""
+    return f"{median(here) if level == '0' else fmean(here):.2f}" if here else ""
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ The clean picture is turned, not the noisy one: it is smoothed by a Gaussian of 
 off by cubic splines at turned positions 1.5 pixels apart, 144 x 144 of them about its centre. All angles, 0 included,
 pass through the same resampling, and less than a hundredth is left of waves beyond its limit. Every picture and angle
 has fresh noise of level 25, not clipped, the same for all methods. PSNR is taken over the disc of radius 62, which
-shows the same part of the scene at every angle. Goes on where it was; results go to experiments/photo/results/angles.json.
+shows the same part of the scene at every angle. Goes on where it was; results go to results/angles.json beside it.
 """
 
 import argparse

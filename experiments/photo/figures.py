@@ -46,7 +46,8 @@ PLACES = {"TNRD": (7, -3), "photo-27k-strict": (-78, -2), "photo-66k": (-24, 8),
 FRONT = {"photo-66k": (6, -2), "photo-27k-stable": (6, -6), "photo-27k": (6, -6), "photo-8k": (6, 1), "turn": (5, 4),
          "rho2": (-20, -10), "alternate": (5, -1), "small": (5, -4), "rho1": (5, -8), "photo-grey": (5, -9),
          "dncnn-27k": (-44, 4), "resnet-27k": (-20, 5), "guided-16": (-42, 0), "guided-8": (-14, -10),
-         "guided-1": (4, 3), "unguided": (-42, 0), "large": (-10, 6), "deeper": (5, -3), "photo-27k-strict": (-30, 6)}  # fmt: skip
+         "guided-1": (4, 3), "unguided": (-42, 0), "large": (-10, 6), "deeper": (5, -3),
+         "photo-27k-strict": (-30, 6)}  # fmt: skip
 TARGETS = (
     ("at most 8k parameters", "photo-8k", "test_25", ">", 28.92),
     ("at most 27k parameters", "photo-27k", "test_25", "≥", 29.10),

@@ -87,8 +87,8 @@ TURNED = {
         share=0.75,
     )
 }
-"""A short call on a processor: from the weights of ``photo-27k``, with the term on turns. At the end of the way the turn
-error is smallest (0.016) and 0.12 dB are lost on pictures held back; three quarters of the way lose 0.07 dB."""
+"""A short call on a processor: from the weights of ``photo-27k``, with the term on turns. At the end of the way the
+turn error is smallest (0.016) and 0.12 dB are lost on pictures held back; three quarters of the way lose 0.07 dB."""
 
 _EXPLORED = {"stable": True, "rho": 1}
 GUIDED = {

@@ -5,6 +5,7 @@ import json
 import re
 import runpy
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import torch
@@ -128,8 +129,7 @@ def test_the_table_of_the_defaults_is_the_committed_result() -> None:
     text = (DOCS / "denoising.rst").read_text(encoding="utf-8")
     for name, levels in found.items():
         for level in ("15", "25", "50"):
-            values = levels[level].values()
-            mean = sum(values) / len(values)
+            mean = fmean(levels[level].values())
             assert name == "estimated noise" or re.search(rf"{name}(?s:.*?){mean:.2f}", text), (
                 f"{name} at noise {level}"
             )
