@@ -137,11 +137,14 @@ def browser(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def drive(browser: Browser, address: str) -> Drive:
     """``drive(visit, argument, **options)``: make one of the visits in ``visits_*.mjs`` and return what it returns.
 
+    With ``graphics`` the browser has a graphics card, if only one that is a program.
+
     Every request must stay on this machine, and nothing may fail or complain unless ``lenient``.
     """
 
-    def run(visit: str, *, lenient: bool = False, options: Any = None, **argument: Any) -> Any:
-        answer = browser.ask({"visit": visit, "argument": {"address": address, **argument}, "options": options or {}})
+    def run(visit: str, *, lenient: bool = False, options: Any = None, graphics: bool = False, **argument: Any) -> Any:
+        asked = {"visit": visit, "argument": {"address": address, **argument}, "options": options or {}}
+        answer = browser.ask({**asked, "graphics": graphics})
         assert "error" not in answer, answer["error"]
         local = ("http://127.0.0.1:", "blob:http://127.0.0.1:", "data:", "file://")
         assert [url for url in answer["seen"]["requests"] if not url.startswith(local)] == []

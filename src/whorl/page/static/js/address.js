@@ -2,7 +2,7 @@
 
 import { PARAMETERS } from "./controls.js";
 
-const WORDS = ["scene", "model", "diffusivity", "mode"];
+const WORDS = ["scene", "model", "diffusivity", "mode", "compute"];
 
 export function readAddress(known) {
   const found = {};

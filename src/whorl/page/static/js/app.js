@@ -8,6 +8,7 @@ import { makeDial } from "./dial.js";
 import { cut, draftPart, paste } from "./draft.js";
 import { middleSquare, readPicture } from "./files.js";
 import { METHODS, fill } from "./fill.js";
+import { CHOICES, Graphics } from "./graphics.js";
 import { masterSize } from "./master.js";
 import { DIFFUSIVITIES, MODELS, knownAlpha, makePair, makePlan } from "./models.js";
 import { makePanel } from "./panel.js";
@@ -22,9 +23,9 @@ import { START } from "./words.js";
 const SEED = 20; // of the noise
 const PHOTOGRAPHS = "weickert-brox"; // the model a picture of one's own starts with
 const get = (id) => document.getElementById(id);
-const pool = new Pool(workerCount());
 
-const found = readAddress({ scene: Object.keys(SCENES), model: Object.keys(MODELS), diffusivity: DIFFUSIVITIES, mode: ["filter", "fill"] });
+const found = readAddress({ scene: Object.keys(SCENES), model: Object.keys(MODELS), diffusivity: DIFFUSIVITIES, mode: ["filter", "fill"], compute: CHOICES });
+const pool = new Pool(workerCount(), new Graphics(found.compute));
 const state = {
   mode: found.mode ?? "filter", scene: found.scene ?? "whorl", model: found.model ?? "ced", method: "eed",
   diffusivity: found.diffusivity ?? "exponential", own: null, last: null,
@@ -111,10 +112,10 @@ const compute = latest(async (moving) => {
     showFacts(get("facts"), fillFacts({ milliseconds, filled, planes, height, width }));
   } else {
     const plan = plannedFor(noisy), reduced = state.own?.reduced ?? false, noise = state.noise;
-    const { planes, milliseconds, alone } = await filterInBands(pool, { planes: noisy, height, width, plan }, { group: "picture", progress });
+    const { planes, milliseconds, alone, card } = await filterInBands(pool, { planes: noisy, height, width, plan }, { group: "picture", progress });
     if (plan.steps) pace.set(state.model, { milliseconds: milliseconds / plan.steps, alone: alone / plan.steps });
     stage.show({ input: noisy, output: planes, height, width });
-    showFacts(get("facts"), facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise }));
+    showFacts(get("facts"), facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise, place: card ? "on the graphics card" : pool.graphics.instead }));
   }
   get("busy").hidden = true;
   get("facts").dataset.of = of; // what the picture shown is an answer to
@@ -205,8 +206,9 @@ function complain(error) {
 }
 
 function save() {
-  if (state.mode === "fill") return writeAddress({ scene: state.scene, mode: "fill" });
-  const picture = state.own ? {} : { scene: state.scene, noise: state.noise };
+  const compute = found.compute ? { compute: found.compute } : {};
+  if (state.mode === "fill") return writeAddress({ scene: state.scene, mode: "fill", ...compute });
+  const picture = { ...(state.own ? {} : { scene: state.scene, noise: state.noise }), ...compute };
   return writeAddress({ ...picture, model: state.model, ...parameters(), diffusivity: values().diffusivity, angle: proof.angle });
 }
 

@@ -33,14 +33,16 @@ export function bandCount(height, halo, channels, workers) {
   return best;
 }
 
-// The picture filtered by as many workers as it pays for: { planes, milliseconds, alone }, the last being how long it would
-// have taken without bands, by a worker for each group of channels as far as there are so many.
+// The picture filtered by as many workers as it pays for: { planes, milliseconds, alone, card }; `alone` is how long it would
+// have taken without bands, by a worker for each group of channels as far as there are so many, and `card` whether the
+// graphics card did it.
 export async function filterInBands(pool, { planes, height, width, plan }, { group = null, progress = () => {} } = {}) {
   const start = performance.now(), workers = pool.workers.length;
   const shares = new Map(); // what each part has done
-  let work = 0;
+  let work = 0, byCard = true;
   const groups = plan.joint ? [planes] : planes.map((plane) => [plane]);
-  const halo = plan.steps * plan.reach, count = bandCount(height, halo, groups.length, workers);
+  const card = Boolean(plan.network) && await pool.graphics.open(); // it takes pictures as a whole
+  const halo = plan.steps * plan.reach, count = card ? 1 : bandCount(height, halo, groups.length, workers);
   const parts = await Promise.all(groups.flatMap((channels) =>
     Array.from({ length: count }, async (_, k) => {
       const first = Math.floor((height * k) / count), last = Math.floor((height * (k + 1)) / count);
@@ -50,13 +52,14 @@ export async function filterInBands(pool, { planes, height, width, plan }, { gro
         shares.set(cut, share);
         progress([...shares.values()].reduce((sum, one) => sum + one, 0) / (count * groups.length));
       };
-      const { planes: done, milliseconds } = await pool.ask(
+      const { planes: done, milliseconds, card } = await pool.ask(
         "filter", { planes: cut, height: bottom - top, width, plan, keep: [first - top, last - top] }, { group, progress: tell });
       work += milliseconds;
+      byCard &&= card;
       return done;
     })));
   const output = groups.flatMap((channels, g) => channels.map((_, c) => joined(parts.slice(g * count, (g + 1) * count).map((part) => part[c]))));
-  return { planes: output, milliseconds: performance.now() - start, alone: work / Math.min(workers, groups.length) };
+  return { planes: output, milliseconds: performance.now() - start, alone: work / Math.min(workers, groups.length), card: byCard };
 }
 
 function joined(pieces) {

@@ -25,7 +25,7 @@ export const networkName = (name, channels) => MODELS[name].kinds?.[channels ===
 
 function networkPlan(network, { level }) {
   const { noise: range, channels, reach, parameters } = catalogue.networks.structures[network];
-  return { network, level, range, parameters, joint: channels > 1, steps: 1, reach };
+  return { network, level, range, parameters, channels, joint: channels > 1, steps: 1, reach };
 }
 
 // The model in use with coupling and without: the same operators, scales and parameters, only the activation differs.

@@ -1,5 +1,7 @@
 // A few workers that share the load. Each keeps the picture, so that any of them can answer for any angle.
 
+import { Graphics } from "./graphics.js";
+
 // As many as there are cores, up to a number beyond which halos eat up what more workers bring.
 export const workerCount = () => Math.max(2, Math.min(8, navigator.hardwareConcurrency ?? 2));
 
@@ -7,7 +9,8 @@ export const workerCount = () => Math.max(2, Math.min(8, navigator.hardwareConcu
 export class Dropped extends Error {}
 
 export class Pool {
-  constructor(size) {
+  constructor(size, graphics = new Graphics()) {
+    this.graphics = graphics;
     this.waiting = new Map();
     this.next = 0;
     this.workers = Array.from({ length: size }, () => {
@@ -36,11 +39,26 @@ export class Pool {
 
   // Let the workers leave the tasks of a group where they are, so that they are free for what is asked next.
   drop(group) {
-    for (const [id, waiting] of this.waiting) if (waiting.group === group) waiting.worker.postMessage({ drop: id });
+    for (const [id, waiting] of this.waiting) if (waiting.group === group) {
+      waiting.dropped = true;
+      waiting.worker.postMessage({ drop: id });
+    }
   }
 
-  settle(worker, { id, failure, dropped, done, ...answer }) {
+  // A worker wants the graphics card to apply a network. Without an answer it does so itself, or drops its task.
+  async serve(worker, id, { number, trial, ...request }) {
+    const task = this.waiting.get(id);
+    const planes = await this.graphics.apply(request, (share) => {
+      if (task.dropped) throw new Dropped();
+      if (!trial) task.progress(share);
+    }).catch(() => null);
+    worker.postMessage({ number, planes, never: this.graphics.gone }, planes ? planes.map((plane) => plane.buffer) : []);
+  }
+
+  settle(worker, { id, failure, dropped, done, graphics, distrust, ...answer }) {
     const { resolve, reject, progress } = this.waiting.get(id);
+    if (graphics) return this.serve(worker, id, graphics);
+    if (distrust) return this.graphics.distrust();
     if (done !== undefined) return progress(done);
     this.waiting.delete(id);
     worker.load -= 1;

@@ -5,12 +5,12 @@ import { MODELS, networkName } from "./models.js";
 
 const seconds = (ms) => (ms < 995 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
-// Name, value and a remark each; PSNR only where the clean picture is known.
-export function facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise }) {
+// Name, value and a remark each; PSNR only where the clean picture is known, and the place only of networks, which have two.
+export function facts({ plan, milliseconds, clean, noisy, planes, height, width, reduced, noise, place }) {
   const list = [
     ["Size", `${width} × ${height}`, `${planes.length === 3 ? "colour" : "grey"}${reduced ? ", reduced" : ""}`],
     means(plan),
-    ["Computed in", seconds(milliseconds), ""],
+    ["Computed in", seconds(milliseconds), plan.network ? place : ""],
   ];
   if (noise > 0) {
     const [before, after] = [noisy, planes].map((image) => psnr(rootMeanSquare(image, clean)).toFixed(2));

@@ -3,13 +3,15 @@
 
 import { automaticSettings } from "./automatic.js";
 import { rowsOf, shrinkingBand } from "./bands.js";
+import { cut } from "./draft.js";
 import { fillIn } from "./filling.js";
 import { diffuse, loadKernel } from "./filter.js";
 import { drawNoise, drawScene, fromSquare } from "./master.js";
 import { discMask, psnr, rootMeanSquare } from "./measures.js";
-import { denoise, loadNetwork } from "./network.js";
+import { denoise, onProcessor } from "./network.js";
 import { Dropped } from "./pool.js";
 import { normal } from "./scenes.js";
+import { loadNetwork } from "./trained.js";
 import { record, turnImage } from "./turning.js";
 
 const kernel = loadKernel(new URL("../kernel.wasm", import.meta.url));
@@ -19,6 +21,7 @@ const turns = new Map(); // recordings of the picture and of its noise, by angle
 
 const MARGIN = 24; // pixels left out at the border of the disc: the mirror there turns with the frame, not with the picture
 const KEPT = 6, KEPT_TURNS = 24;
+const PIECE = 24, ALIKE = 1e-4; // side of the piece that a card is tried on, and how far it may be off, of a range of 1
 const PATIENCE = 8; // milliseconds of computing between two looks at new messages
 
 const tasks = {
@@ -51,7 +54,7 @@ const tasks = {
   // Any image through any model; of a band only the rows to keep have to be right.
   async filter({ planes, height, width, plan, keep }) {
     const start = performance.now(), output = await filtered(planes, height, width, plan, keep);
-    return { planes: output, milliseconds: performance.now() - start };
+    return { planes: output, milliseconds: performance.now() - start, card: Boolean(plan.network) && byCard };
   },
 
   // Contrast and time for a picture, rounded as a person would.
@@ -85,9 +88,45 @@ const tasks = {
 
 // Of a band, cut out of a picture, the rows to keep alone come back.
 async function filtered(planes, height, width, plan, keep = [0, height]) {
-  const k = await kernel, numbers = plan.network && await loadNetwork(plan.network);
-  if (plan.network) return rowsOf(await denoise(k, numbers, planes, height, width, plan, keep, breath), width, keep);
+  const k = await kernel;
+  if (plan.network) return rowsOf(await denoise((f, level) => applied(f, height, width, plan, level, keep), planes, plan), width, keep);
   return shrinkingBand((part, rows, steps) => diffuse(k, part, rows, width, steps, breath), planes, height, width, plan, keep);
+}
+
+// A network by the graphics card, which the page's own thread has, or by the kernel.
+let byCard = false; // who did it last
+async function applied(f, height, width, { network }, level, keep) {
+  const request = { network, planes: f, height, width, level };
+  const result = await trusted(request) ? await onCard(request) : null;
+  await breath();
+  byCard = result !== null;
+  return result ?? onProcessor(await kernel, network, await loadNetwork(network), f, height, width, level, keep, breath);
+}
+
+// Before the card is given a picture, it has to show on a small piece that it computes what the kernel does.
+const trust = new Map(); // by network
+async function trusted({ network, planes, height, width, level }) {
+  if (trust.has(network) || cardless) return !cardless && trust.get(network);
+  const part = { top: 0, left: 0, height: Math.min(height, PIECE), width: Math.min(width, PIECE) }, piece = cut(planes, width, part);
+  const found = await onCard({ network, planes: piece, height: part.height, width: part.width, level, trial: true });
+  if (found === null) return false;
+  const right = await onProcessor(await kernel, network, await loadNetwork(network), piece, part.height, part.width, level);
+  trust.set(network, rootMeanSquare(found, right) < ALIKE);
+  if (!trust.get(network)) postMessage({ id: current, distrust: true });
+  return trust.get(network);
+}
+
+let requests = 0, cardless = false;
+const asked = new Map();
+const onCard = (request) => new Promise((resolve) => {
+  asked.set(++requests, resolve);
+  postMessage({ id: current, graphics: { number: requests, ...request } });
+});
+
+function answered({ number, planes, never }) {
+  cardless = never;
+  asked.get(number)(planes);
+  asked.delete(number);
 }
 
 // The picture and its noise under a turn. Neither depends on the model, so that another setting finds them again.
@@ -133,6 +172,7 @@ async function breath(done) {
 
 onmessage = ({ data }) => {
   if (data.drop) return unwanted.add(data.drop);
+  if (data.number) return answered(data);
   queue = queue.then(async () => {
     [current, breathed] = [data.id, performance.now()];
     try {

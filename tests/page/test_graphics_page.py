@@ -1,0 +1,79 @@
+"""Networks on a graphics card: the library's results, and the processor's wherever the card is missing, lost or wrong."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from page.planes import decode, encode
+from page.test_networks_page import _in_float64, _picture
+from page.test_use import png
+
+torch = pytest.importorskip("torch")
+
+# Both structures; colour and grey, more than one tile along both axes, several strips, noise outside the range.
+SMALL, LARGE = 1, 2**25  # bytes: the smallest strips, one strip
+RUNS = [
+    ("small-network", 1, 19, 33, 40.0, LARGE),
+    ("network", 3, 35, 21, 15.0, SMALL),
+]
+WITHIN = 1e-3  # grey values: twelve applications in float32, and functions that a card may round by a few units
+
+
+@pytest.fixture(scope="module")
+def kept() -> dict[str, Any]:
+    return {}
+
+
+@pytest.fixture
+def card(drive: Any, kept: dict[str, Any]) -> Any:
+    """``drive`` for visits that need a card."""
+    if "there" not in kept:
+        kept["there"] = drive("hasCard", graphics=True, lenient=True)
+    if not kept["there"]:
+        pytest.skip("this Chromium offers no WebGPU adapter, not even the one that is a program (SwiftShader)")
+    return drive
+
+
+def _asked(run: tuple[Any, ...], u: np.ndarray) -> dict[str, Any]:
+    planes = [encode(plane) for plane in u]
+    return {
+        "name": run[0],
+        "level": run[4],
+        "room": run[5],
+        "planes": planes,
+        "height": u.shape[1],
+        "width": u.shape[2],
+    }
+
+
+def test_results_and_their_quarter_turns_are_the_library_s(card: Any) -> None:
+    pictures = [_picture(channels, height, width, level) for _, channels, height, width, level, _ in RUNS]
+    turned = [np.rot90(u, axes=(1, 2)) for u in pictures]
+    asked = [*map(_asked, RUNS, pictures), *map(_asked, RUNS, turned)]
+    answers = card("onCard", runs=asked, graphics=True, lenient=True)
+    for run, u, answer in zip(RUNS * 2, pictures + turned, answers, strict=True):
+        assert answer["card"], answer["said"]
+        assert answer["told"] == sorted(answer["told"]), "what is done never gets less"
+        assert answer["strips"] == (1 if run[5] == LARGE else -(-u.shape[1] // 16))
+        u = np.ascontiguousarray(u)
+        exact = _in_float64(answer["network"], torch.from_numpy(u)[None], run[4])[0].numpy()
+        assert np.abs(decode(answer["planes"], *u.shape[1:]) - exact).max() <= WITHIN
+        assert np.abs(u - exact).max() > 1e4 * WITHIN
+
+
+def test_a_card_that_is_lost_costs_no_picture(card: Any) -> None:
+    first, again, lost, after = card("loseCard", graphics=True, lenient=True)
+    assert [each["worst"] <= WITHIN for each in (first, again, lost, after)] == [True] * 4
+    assert (first["card"], first["gone"]) == (True, False)
+    assert again["card"], "a lost card is looked for once more"
+    assert (lost["card"], lost["worst"], lost["said"]) == (False, 0, "on the processor: the graphics card was lost")
+    assert (after["card"], after["worst"], after["gone"]) == (False, 0, True)
+
+
+def test_a_card_with_another_result_is_not_used(drive: Any) -> None:
+    wrong, right = drive("wrongCard", lenient=True)
+    assert wrong["values"] == right["values"]
+    assert (wrong["card"], right["card"]) == (False, False)
+    assert wrong["said"] == "on the processor: the graphics card gives another result"
+    assert right["said"] == "on the processor"
