@@ -1,7 +1,7 @@
 // How fast the page is, in a real Chromium: what a visitor waits for, and the kernel beside other ways to compute.
 //
-//   node web/measure.mjs                    moves of a slider on a 500 x 500 colour picture, networks, curves, a stroke of the
-//                                           brush
+//   node web/measure.mjs                    moves of a slider on a 500 x 500 colour picture, networks (on the processor and,
+//                                           where there is one, on the graphics card), curves, a stroke of the brush
 //   node web/measure.mjs --quick            the same on small pictures, to see that it runs
 //   node web/measure.mjs --peer /tmp/peer   also the kernel, plain JavaScript and onnxruntime-web, step by step
 //
@@ -30,14 +30,19 @@ const server = createServer(async ({ url }, response) => {
   response.writeHead(body === null ? 404 : 200, { "content-type": types[extname(path)] ?? "text/html" }).end(body);
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-const browser = await chromium.launch({
+// Without a graphics card, so that every time is the processor's; networks are measured again in a browser that has one.
+const launch = (more) => chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
+  args: ["--headless", "--no-sandbox", "--disable-background-networking", "--disable-component-update", ...more],
 });
+const visited = async (browser) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" }), tab = await context.newPage();
+  tab.setDefaultTimeout(300000);
+  return tab;
+};
+const browser = await launch(["--disable-gpu"]);
 const address = `http://127.0.0.1:${server.address().port}/`;
-const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: "reduce" });
-const tab = await context.newPage();
-tab.setDefaultTimeout(300000);
+let tab = await visited(browser);
 
 const row = (method, times, more = {}) => {
   const sorted = [...times].sort((a, b) => a - b);
@@ -102,13 +107,32 @@ async function sliders(side, moves) {
     const full = whole.slice(2).map(([, value, unit]) => (unit === "s" ? 1 : 0.001) * Number(value));
     const draft = await tab.evaluate(() => { const f = document.querySelector("#facts"); return f.dataset.draft === f.dataset.of; });
     const steps = await tab.evaluate(() => Number(document.querySelector("#facts").innerText.match(/Steps\s+(\d+)/)?.[1] ?? 1));
-    rows.push(row(model, times.slice(2), { steps, draft, full_best_s: Math.min(...full) })); // the first moves compile the kernel
+    rows.push(row(model, times.slice(2), { steps, draft, full_best_s: Math.min(...full), ...((await place()) ? { note: await place() } : {}) })); // the first moves compile the kernel
     process.stderr.write(`slider ${model} ${(1000 * rows.at(-1).best_s).toFixed(0)} ms\n`);
   }
   return rows;
 }
 
-// From the choice of a network until its picture is painted, with the page's workers.
+// Where the page says that it computed.
+const place = () => tab.evaluate(() => document.querySelector("#facts").innerText.match(/on the [a-z ]+/)?.[0]);
+
+// The networks once more where Chromium finds a graphics card; a card that is only a program does not count.
+async function onCard(side) {
+  const other = await launch(["--enable-unsafe-webgpu", "--enable-features=Vulkan"]), before = tab;
+  tab = await visited(other);
+  await tab.goto(`${address}favicon.svg`);
+  const card = await tab.evaluate(async () => {
+    const adapter = await navigator.gpu?.requestAdapter();
+    return adapter && !adapter.info.isFallbackAdapter ? `${adapter.info.vendor} ${adapter.info.architecture}` : null;
+  });
+  const rows = card ? (await networks(side)).map((each) => ({ ...each, method: `${each.method}, graphics card`, card })) : [];
+  if (!card) process.stderr.write("no graphics card: networks are measured on the processor alone\n");
+  await other.close();
+  tab = before;
+  return rows;
+}
+
+// From the choice of a network until its picture is painted, with the page's workers or the graphics card.
 async function networks(side) {
   await tab.goto(`${address}?networks`);
   await ready();
@@ -124,7 +148,7 @@ async function networks(side) {
       await tab.waitForFunction(() => { const f = document.querySelector("#facts"); return f.dataset.of === f.dataset.wanted; }, null, { polling: 20 });
       times.push(performance.now() - start);
     }
-    rows.push(row(model, times.slice(1), { workers: await tab.evaluate(async () => (await import(new URL("js/pool.js", location))).workerCount()) }));
+    rows.push(row(model, times.slice(1), { workers: await tab.evaluate(async () => (await import(new URL("js/pool.js", location))).workerCount()), note: await place() }));
     process.stderr.write(`network ${model} ${(1000 * rows.at(-1).best_s).toFixed(0)} ms\n`);
   }
   return rows;
@@ -269,11 +293,12 @@ async function processorTime(side) {
 
 // Of the networks on a grey picture.
 async function networkTime(side) {
-  const { kernel, denoise, loadNetwork, makePlan, normal } = await inNode(["network", "models", "scenes"]), next = normal(1), rows = [];
+  const { kernel, denoise, onProcessor, loadNetwork, makePlan, normal } = await inNode(["network", "trained", "models", "scenes"]), next = normal(1), rows = [];
   const plane = Float32Array.from({ length: side * side }, (_, i) => 128 + 60 * Math.sin((i % side) / 9) + 20 * next());
   for (const model of ["small-network", "network"]) {
     const plan = makePlan(model, { level: 20 }), numbers = await loadNetwork(plan.network);
-    rows.push(row(model, await processorTimes(3, () => denoise(kernel, numbers, [plane], side, side, plan))));
+    const apply = (f, level) => onProcessor(kernel, plan.network, numbers, f, side, side, level);
+    rows.push(row(model, await processorTimes(3, () => denoise(apply, [plane], plan))));
   }
   return rows;
 }
@@ -283,7 +308,7 @@ const cases = {
   "kernel 500x500 colour, processor time": await processorTime(colour),
   "network 512x512 grey, processor time": await networkTime(grey),
   "slider 500x500 colour": await sliders(colour, moves),
-  "network 512x512 grey": await networks(grey),
+  "network 512x512 grey": [...await networks(grey), ...await onCard(grey)],
   "curves 256x256": await curves(quick ? 1 : 4),
   "brush 500x500 colour": await strokes(colour),
   ...(peer ? { "step 256x256 grey": await peers() } : {}),

@@ -1,21 +1,21 @@
-"""Networks on a graphics card: the library's results, and the processor's wherever the card is missing, lost or wrong."""
+"""Networks on a graphics card: the library's results, and the processor's where a card is missing, lost or wrong."""
 
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+import whorl
 from page.planes import decode, encode
 from page.test_networks_page import _in_float64, _picture
 from page.test_use import png
-
-torch = pytest.importorskip("torch")
 
 # Both structures; colour and grey, more than one tile along both axes, several strips, noise outside the range.
 SMALL, LARGE = 1, 2**25  # bytes: the smallest strips, one strip
 RUNS = [
     ("small-network", 1, 19, 33, 40.0, LARGE),
-    ("network", 3, 35, 21, 15.0, SMALL),
+    ("network", 3, 20, 33, 15.0, SMALL),
 ]
 WITHIN = 1e-3  # grey values: twelve applications in float32, and functions that a card may round by a few units
 
@@ -23,6 +23,11 @@ WITHIN = 1e-3  # grey values: twelve applications in float32, and functions that
 @pytest.fixture(scope="module")
 def kept() -> dict[str, Any]:
     return {}
+
+
+@pytest.fixture(scope="module")
+def photo() -> np.ndarray:
+    return np.clip(_picture(1, 48, 64, 20.0)[0], 0, 255).astype(np.uint8)
 
 
 @pytest.fixture
@@ -47,12 +52,11 @@ def _asked(run: tuple[Any, ...], u: np.ndarray) -> dict[str, Any]:
     }
 
 
-def test_results_and_their_quarter_turns_are_the_library_s(card: Any) -> None:
+def test_results_and_quarter_turns_are_the_library_s(card: Any) -> None:
     pictures = [_picture(channels, height, width, level) for _, channels, height, width, level, _ in RUNS]
-    turned = [np.rot90(u, axes=(1, 2)) for u in pictures]
-    asked = [*map(_asked, RUNS, pictures), *map(_asked, RUNS, turned)]
-    answers = card("onCard", runs=asked, graphics=True, lenient=True)
-    for run, u, answer in zip(RUNS * 2, pictures + turned, answers, strict=True):
+    runs, pictures = [*RUNS, RUNS[0]], [*pictures, np.rot90(pictures[0], axes=(1, 2))]
+    answers = card("onCard", runs=list(map(_asked, runs, pictures)), graphics=True, lenient=True)
+    for run, u, answer in zip(runs, pictures, answers, strict=True):
         assert answer["card"], answer["said"]
         assert answer["told"] == sorted(answer["told"]), "what is done never gets less"
         assert answer["strips"] == (1 if run[5] == LARGE else -(-u.shape[1] // 16))
@@ -60,6 +64,36 @@ def test_results_and_their_quarter_turns_are_the_library_s(card: Any) -> None:
         exact = _in_float64(answer["network"], torch.from_numpy(u)[None], run[4])[0].numpy()
         assert np.abs(decode(answer["planes"], *u.shape[1:]) - exact).max() <= WITHIN
         assert np.abs(u - exact).max() > 1e4 * WITHIN
+    straight, turned = (decode(answers[k]["planes"], *pictures[k].shape[1:]) for k in (0, 2))
+    assert np.abs(np.rot90(straight, axes=(1, 2)) - turned).max() <= WITHIN
+
+
+def _of_a_network(answer: dict[str, Any], photo: np.ndarray) -> None:
+    """The page shows what its line of Python gives."""
+    expected = eval(answer["code"], {"whorl": whorl, "image": photo}).astype(int)
+    gap = np.abs(np.reshape(answer["after"]["values"], (*photo.shape, 3)) - expected[..., None])
+    assert gap.max() <= 1  # both round, and ties may fall to either side
+    assert gap.mean() < 1e-3
+    assert np.abs(expected - photo).max() > 20
+
+
+def test_the_page_says_that_the_card_did_it(card: Any, photo: np.ndarray) -> None:
+    answer = card("denoiseForced", content=png(photo), compute="graphics", graphics=True, lenient=True)
+    assert "on the graphics card" in answer["facts"]
+    assert "compute=graphics" in answer["hash"]
+    assert not answer["failure"]
+    _of_a_network(answer, photo)
+
+
+@pytest.mark.parametrize(
+    ("compute", "said"),
+    [("graphics", "on the processor: this browser offers no graphics card"), ("processor", "on the processor")],
+)
+def test_without_a_card_the_processor_does_it(drive: Any, photo: np.ndarray, compute: str, said: str) -> None:
+    answer = drive("denoiseForced", content=png(photo), compute=compute, lenient=True)
+    assert answer["facts"].splitlines()[-1].endswith(said)
+    assert not answer["failure"]
+    _of_a_network(answer, photo)
 
 
 def test_a_card_that_is_lost_costs_no_picture(card: Any) -> None:

@@ -1,5 +1,7 @@
 // Networks on a graphics card, as far as the browser has one: their numbers, and what happens when it fails.
 
+import { openPhoto, pixels, text } from "./visits_use.mjs";
+
 const BLANK = "favicon.svg";
 
 export async function hasCard(page, { address }) {
@@ -33,7 +35,7 @@ export async function loseCard(page, { address }) {
   return page.evaluate(async () => {
     const load = (name) => import(new URL(`js/${name}.js`, location));
     const [{ Pool }, { Graphics }, { filterInBands }, { makePlan }] = await Promise.all(["pool", "graphics", "bands", "models"].map(load));
-    const height = 20, width = 40, planes = [Float32Array.from({ length: height * width }, (_, i) => 100 + 50 * Math.sin(i / 3))];
+    const height = 16, width = 32, planes = [Float32Array.from({ length: height * width }, (_, i) => 100 + 50 * Math.sin(i / 3))];
     const plan = makePlan("small-network", { level: 20 }), pool = new Pool(1, new Graphics("graphics")), processor = new Pool(1, new Graphics("processor"));
     const right = (await filterInBands(processor, { planes, height, width, plan })).planes[0];
     const worst = (plane) => plane.reduce((most, value, i) => Math.max(most, Math.abs(value - right[i])), 0);
@@ -69,4 +71,13 @@ export async function wrongCard(page, { address }) {
     }
     return found;
   });
+}
+
+// A network on a picture of one's own, on the card or on the processor as the address says.
+export async function denoiseForced(page, { address, content, compute }) {
+  await openPhoto(page, `${address}#model=perona-malik&compute=${compute}`, content);
+  await page.selectOption("#model", "small-network");
+  await page.waitForFunction(() => { const { of, wanted } = document.querySelector("#facts").dataset; return wanted.includes("small-network") && of === wanted; });
+  const shown = { code: await text(page, "#python"), facts: await text(page, "#facts"), after: await pixels(page, "after") };
+  return { ...shown, hash: new URL(page.url()).hash, failure: await page.locator("#failure").isVisible() };
 }

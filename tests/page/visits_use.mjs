@@ -7,7 +7,7 @@ export const ready = (page) => page.waitForFunction(() => {
   return facts.dataset.wanted && facts.dataset.of === facts.dataset.wanted && compared;
 });
 
-const text = (page, selector) => page.locator(selector).innerText();
+export const text = (page, selector) => page.locator(selector).innerText();
 
 // A file dropped onto the page; `content` is base64.
 const drop = (page, file) => page.evaluate(({ name, content }) => {
@@ -24,7 +24,7 @@ function readCanvas(id) {
   return { width, height, values: [...data].filter((_, i) => i % 4 !== 3) };
 }
 
-const pixels = (page, id) => page.evaluate(readCanvas, id);
+export const pixels = (page, id) => page.evaluate(readCanvas, id);
 
 export async function load(page, { address }, seen) {
   await page.goto(address);
@@ -35,7 +35,7 @@ export async function load(page, { address }, seen) {
 }
 
 // The page with a picture of 64 × 48 pixels dropped onto it.
-async function openPhoto(page, address, content) {
+export async function openPhoto(page, address, content) {
   await page.goto(address);
   await ready(page);
   await drop(page, { name: "photo.png", content });

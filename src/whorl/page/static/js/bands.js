@@ -62,7 +62,8 @@ export async function filterInBands(pool, { planes, height, width, plan }, { gro
   return { planes: output, milliseconds: performance.now() - start, alone: work / Math.min(workers, groups.length), card: byCard };
 }
 
-function joined(pieces) {
+// One after the other.
+export function joined(pieces) {
   if (pieces.length === 1) return pieces[0];
   const whole = new Float32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   pieces.reduce((at, piece) => { whole.set(piece, at); return at + piece.length; }, 0);

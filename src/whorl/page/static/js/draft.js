@@ -2,7 +2,7 @@
 // a part as the time allows. The rest of the picture follows when the hand rests.
 
 export const BUDGET = 50; // milliseconds for a draft; what takes no longer needs none
-const LEAST = 48; // pixels along a side
+const LEAST = 40; // pixels along a side; the slowest network takes the budget for as many
 
 // The part to compute, { top, left, height, width }, of a picture that takes so many milliseconds, and so many `alone`,
 // without bands, for which a part is too small; null where all of it can be done. `middle` is where the view is looking, as

@@ -1,11 +1,11 @@
 // The graphics card, where the browser has WebGPU: one device for the whole page, which carries out the networks. Whatever goes
 // wrong with it, its users are told "no", and the processor does the work.
 
-import { CardNetwork } from "./cardnetwork.js";
 import { loadNetwork } from "./trained.js";
 
 export const CHOICES = ["graphics", "processor"]; // what an address may ask for
 const ROOM = 2 ** 25;
+const IDLE = 20000; // milliseconds after which a picture's memory is given back
 const ATTEMPTS = 2; // a card that was lost, as when a machine sleeps, is tried once more
 
 export class Graphics {
@@ -64,6 +64,15 @@ export class Graphics {
     this.fail("the graphics card gives another result", ATTEMPTS);
   }
 
+  // What is needed only here is fetched only now.
+  async network(name) {
+    if (!this.networks.has(name)) {
+      const { CardNetwork } = await import("./cardnetwork.js");
+      this.networks.set(name, await CardNetwork.make(this.device, name, await loadNetwork(name), (code) => this.compiled(code), this.room));
+    }
+    return this.networks.get(name);
+  }
+
   // Networks of one structure have parts in common.
   compiled(code) {
     const { device } = this;
@@ -77,6 +86,8 @@ export class Graphics {
   apply(request, breath = () => {}) {
     const answer = this.queue.then(() => this.applied(request, breath));
     this.queue = answer.catch(() => {});
+    clearTimeout(this.idle);
+    this.idle = setTimeout(() => { this.queue = this.queue.then(() => this.networks?.forEach((network) => network.release())); }, IDLE);
     return answer;
   }
 
@@ -86,8 +97,7 @@ export class Graphics {
     let stopped = null;
     try {
       for (const kind of kinds) device.pushErrorScope(kind);
-      if (!this.networks.has(network)) this.networks.set(network, await CardNetwork.make(device, network, await loadNetwork(network), (code) => this.compiled(code), this.room));
-      const result = await this.networks.get(network).apply(planes, height, width, level, async (share) => {
+      const result = await (await this.network(network)).apply(planes, height, width, level, async (share) => {
         try { await breath(share); } catch (error) { stopped = error; throw error; }
       });
       const errors = await Promise.all(kinds.map(() => device.popErrorScope()));

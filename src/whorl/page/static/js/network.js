@@ -5,7 +5,7 @@ import { workspace } from "./filter.js";
 import { COEFFICIENTS, PROFILES, RADIUS, levelOf, offsets, placesOf, scales } from "./trained.js";
 
 const MIDDLE = 127.5;
-const PART = 128; // rows at a time; a few more are computed at either end
+const PART = 64; // rows at a time; a few more are computed at either end, and who wants something else waits for them
 
 // An image with values from 0 to 255, one Float32Array per channel, without noise of the plan's level. Networks for grey
 // pictures take channels one by one. `apply(f, level)` carries the network out.

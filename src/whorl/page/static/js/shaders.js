@@ -4,6 +4,7 @@
 // vec2f, and of each name a pair, u... for the upper and d... for the lower one. Channels or fields are taken together by
 // four, in vec4f. All loops over them are written out here, so that sums stay in registers.
 
+import { joined } from "./bands.js";
 import { COEFFICIENTS, PROFILES, RADIUS } from "./trained.js";
 
 export const TILE = { across: 32, down: 16 }; // pixels of a workgroup
@@ -272,12 +273,6 @@ export function matrixNumbers(outer, profiles, inner, weight) {
     for (let p = 0; p < profiles; ++p)
       for (let i = 0; i < 4 * groups(inner); ++i) found[at++] = i < inner ? weight(o, p, i) : 0;
   return found;
-}
-
-export function joined(parts) {
-  const whole = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  parts.reduce((at, part) => { whole.set(part, at); return at + part.length; }, 0);
-  return whole;
 }
 
 const padded = (values, count) => { const found = new Float32Array(4 * count); found.set(values); return found; };
