@@ -58,8 +58,9 @@ export async function filterInBands(pool, { planes, height, width, plan }, { gro
       byCard &&= card;
       return done;
     })));
+  const alone = (work / groups.length) * Math.ceil(groups.length / workers); // three channels on two workers take two turns
   const output = groups.flatMap((channels, g) => channels.map((_, c) => joined(parts.slice(g * count, (g + 1) * count).map((part) => part[c]))));
-  return { planes: output, milliseconds: performance.now() - start, alone: work / Math.min(workers, groups.length), card: byCard };
+  return { planes: output, milliseconds: performance.now() - start, alone, card: byCard };
 }
 
 // One after the other.
