@@ -36,15 +36,14 @@ const SIZE = ${wide * high}u;
 var<workgroup> tile: array<f32, ${CHUNK * wide * high}>;
 
 struct Place { at: u32, sign: vec2f }
-fn mirrored(i: i32, n: i32) -> i32 {
+// Where a pixel lies in the picture and its mirror image, side by side, which go on for ever; i >= -${RADIUS}, and remainders of
+// negative numbers differ between cards.
+fn along(i: i32, n: i32) -> i32 {
   if (i >= 0 && i < n) { return i; }
-  let m = ((i % (2 * n)) + 2 * n) % (2 * n);
-  return select(2 * n - 1 - m, m, m < n);
+  return (i + ${2 * RADIUS} * n) % (2 * n);
 }
-fn sign(i: i32, n: i32) -> f32 {
-  if (i >= 0 && i < n) { return 1.0; }
-  return select(-1.0, 1.0, ((i % (2 * n)) + 2 * n) % (2 * n) < n);
-}
+fn mirrored(i: i32, n: i32) -> i32 { let m = along(i, n); return select(2 * n - 1 - m, m, m < n); }
+fn sign(i: i32, n: i32) -> f32 { return select(-1.0, 1.0, along(i, n) < n); }
 fn place(group: vec3u, k: u32) -> Place {
   let y = part.start + i32(group.y * ${TILE.down}u + k / WIDE) - ${radius};
   let x = i32(group.x * ${TILE.across}u + k % WIDE) - ${radius};
