@@ -3,7 +3,7 @@
 from whorl.engines.base import Engine
 from whorl.engines.capabilities import REGISTRY, Capabilities
 from whorl.engines.reference import ReferenceEngine
-from whorl.engines.selection import ENGINES, advance, select, transformed, watched
+from whorl.engines.selection import ENGINES, advance, select, transformed
 
 __all__ = [
     "ENGINES",
@@ -14,5 +14,4 @@ __all__ = [
     "advance",
     "select",
     "transformed",
-    "watched",
 ]

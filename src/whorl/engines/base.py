@@ -30,14 +30,14 @@ class Steps:
     mixes: Sequence[float] = ()
     frozen: bool = False
 
-    def one_by_one(self, u: Tensor, one: Callable[[Tensor, Row], Tensor]) -> Tensor:
-        """The last image. ``one`` takes a step without the data term, which is added here, before the mixing.
+    def one_by_one(self, u: Tensor, one: Callable[[Tensor, int], Tensor]) -> Tensor:
+        """The last image. ``one`` takes step k without the data term, which is added here, before the mixing.
 
         Known pixels, which ``u`` has already, are put back after every step.
         """
         before, data, kept = u, self.step.fidelity, self.step.kept
         for k, each in enumerate(self.numbers):
-            after = one(u, each)
+            after = one(u, k)
             if data is not None:
                 after = after - each.tau * data.gradient(u)
             if kept is not None:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Engine, Row, Steps
+from whorl.engines.base import Engine, Steps
 from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, Known, SpaceForm, Step
@@ -62,8 +62,8 @@ class CompiledEngine(Engine):
         if bare.fidelity is not None or bare.kept is not None:  # the loop has both
             bare = replace(bare, fidelity=None, kept=None)
 
-        def one(u: Tensor, numbers: Row) -> Tensor:
-            known = steps.step.complete(numbers)
+        def one(u: Tensor, k: int) -> Tensor:
+            known = steps.step.complete(steps.numbers[k])
             result: Tensor = Explicit.apply(u, *known, bare, self)  # type: ignore[no-untyped-call]
             return result
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Engine, Row, Steps
+from whorl.engines.base import Engine, Steps
 from whorl.engines.differentiable import CompiledEngine
 from whorl.engines.reference import ReferenceEngine
 from whorl.engines.selection import choose
@@ -32,8 +32,8 @@ class OpaqueEngine(Engine):
         if steps.frozen:
             return ReferenceEngine().chain(steps, u)
 
-        def one(u: Tensor, numbers: Row) -> Tensor:
-            result: Tensor = take(u, *steps.step.complete(numbers), steps.step.key, self.engine)
+        def one(u: Tensor, k: int) -> Tensor:
+            result: Tensor = take(u, *steps.step.complete(steps.numbers[k]), steps.step.key, self.engine)
             return result
 
         return steps.one_by_one(u, one)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from whorl.engines.base import Engine, Row, Steps
+from whorl.engines.base import Engine, Steps
 
 __all__ = ["ReferenceEngine"]
 
@@ -18,7 +18,8 @@ class ReferenceEngine(Engine):
         step = steps.step
         seen = step.steering(u) if steps.frozen else None
 
-        def one(u: Tensor, numbers: Row) -> Tensor:
+        def one(u: Tensor, k: int) -> Tensor:
+            numbers = steps.numbers[k]
             tau = numbers.tau.to(u.dtype) if isinstance(numbers.tau, Tensor) else numbers.tau
             return u - tau * step.at(numbers).gradient(u, seen)
 

@@ -16,7 +16,7 @@ from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Step
 
-__all__ = ["ENGINES", "advance", "select", "transformed", "watched"]
+__all__ = ["ENGINES", "advance", "select", "transformed"]
 
 ENGINES = ("auto", "reference", "numba", "triton")
 """What ``engine=`` takes. ``reference`` is plain PyTorch; ``auto`` takes the compiled engine of the image's device."""
@@ -46,10 +46,12 @@ def advance(
     """
     steps = Steps(step, numbers, mixes, frozen)
     u = u if step.kept is None else step.kept(u)
-    if watched(step, u, numbers):
-        done = select(step, u, engine, learning=_learning(step, u, numbers)).chain(steps, u)
-        return done if out is None else out.copy_(done)
-    return select(step, u, engine).advance(steps, u.detach().contiguous(), out)
+    learning = _learning(step, u, numbers)
+    if not learning and not transformed(u):
+        return choose(step, u, engine).advance(steps, u.detach().contiguous(), out)
+    if out is not None:
+        raise ValueError("A result in out= has no derivative. Leave it away, or use torch.no_grad().")
+    return select(step, u, engine, learning=learning).chain(steps, u)
 
 
 def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
@@ -58,20 +60,20 @@ def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
     Under ``"auto"`` a missing package or a step without compiled form leads to the reference, with one line in the log
     of ``whorl.engines`` per reason; an engine asked for by name raises instead.
     """
-    if engine not in ENGINES:
-        raise ValueError(f"engine {engine!r} is unknown. Known: {', '.join(ENGINES)}.")
     if engine != "reference" and torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting():
         from whorl.engines.opaque import OpaqueEngine, possible
 
         if possible(step.key, u.dim() - 2, u.dtype, u.device, engine, learning):
             return OpaqueEngine(engine)
-    if engine == "reference" or not _plain(u):
-        return ReferenceEngine()
-    return choose(step, u, engine, learning=learning)
+    return choose(step, u, "reference" if engine in ENGINES and not _plain(u) else engine, learning=learning)
 
 
 def choose(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
     """The same for a tensor that holds numbers, which PyTorch does not trace."""
+    if engine not in ENGINES:
+        raise ValueError(f"engine {engine!r} is unknown. Known: {', '.join(ENGINES)}.")
+    if engine == "reference":
+        return ReferenceEngine()
     name = _DEVICES.get(u.device.type, "") if engine == "auto" else engine
     form = step.space if u.dim() == VOLUME else step.form
     reason = form if isinstance(form, str) else _missing(name)
@@ -89,12 +91,8 @@ def choose(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
     return ReferenceEngine()
 
 
-def watched(step: Step, u: Tensor, numbers: Sequence[Row]) -> bool:
-    """Whether derivatives of the steps are asked for, or PyTorch transforms them."""
-    return transformed(u) or _learning(step, u, numbers)
-
-
 def _learning(step: Step, u: Tensor, numbers: Sequence[Row]) -> bool:
+    """Whether derivatives of the steps are asked for."""
     if not torch.is_grad_enabled():
         return False
     given = (part for each in numbers for part in each if isinstance(part, Tensor))

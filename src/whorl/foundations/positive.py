@@ -28,6 +28,8 @@ class Positive(nn.Module):
     tensor(12., dtype=torch.float64)
     """
 
+    fixed: Tensor
+
     def __init__(
         self,
         value: float | Sequence[float] | Sequence[Sequence[float]],
@@ -45,10 +47,7 @@ class Positive(nn.Module):
 
     def forward(self) -> Tensor:
         """The positive value."""
-        if self.trainable:
-            return self.log.exp()
-        fixed: Tensor = self.get_buffer("fixed")
-        return fixed
+        return self.log.exp() if self.trainable else self.fixed
 
     def extra_repr(self) -> str:
         shown = self.forward().detach()

@@ -1,6 +1,7 @@
 """A diffusion model: everything the paper's table says of it, as one module."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import torch
@@ -74,7 +75,7 @@ class Model(nn.Module):
         self.operator, self.activation, self.structure, self.fidelity = operator, activation, structure, fidelity
         self.kept = kept
         self.name, self.settings = name, dict(settings or {})
-        self._described = Described(operator, activation, structure, fidelity)
+        self._described = Described(operator, activation, structure, fidelity, kept)
 
     @property
     def description(self) -> Step:
@@ -136,12 +137,7 @@ class Model(nn.Module):
         space = u.dim() - 2
         tau = self.automatic_step(space) if tau is None else validation.number(tau, "tau", self.name, 0.0)
         check_step(tau, self.step_limit(space), self.name, insist=insist)
-        if out is not None:
-            if engines.watched(self.description, u, ()):
-                raise ValueError(
-                    f"{self.name}: a result in out= has no derivative. Leave it away, or use torch.no_grad()."
-                )
-            out = validation.receiver(out, u, self.name)
+        out = None if out is None else validation.receiver(out, u, self.name)
         return engines.advance(self.description, u, [Numbers(tau)], engine, out=out)
 
     def advance(self, u: Image, taus: Sequence[float], engine: str = "auto") -> Image:
@@ -272,7 +268,7 @@ class Model(nn.Module):
 
     def _checked(self, u: Image) -> Image:
         u = validation.image(u, self.name, self.operator.dimension)
-        own = next((t.device for t in (*self.parameters(), *self.buffers())), u.device)
+        own = next((t.device for t in chain(self.buffers(), self.parameters())), u.device)
         if own != u.device:
             raise ValueError(
                 f"{self.name}: the model is on {own}, the image on {u.device}. Move one, for example with "

@@ -73,6 +73,8 @@ class ScaleStack(Around):
     by_magnitude = ("beta",)
     """Parameters whose sign changes nothing in :math:`K^* \\Phi(K u)`, as activations are odd."""
 
+    omega: Tensor
+
     def __init__(
         self,
         operator: Operator,
@@ -98,19 +100,19 @@ class ScaleStack(Around):
         return torch.cat(scales, dim=2)
 
     def adjoint(self, v: Responses) -> Image:
-        weights = (self.get_buffer("omega") * self.beta).unbind()
+        weights = (self.omega * self.beta).unbind()
         parts = v.split(self.operator.scale_weights(v).numel(), dim=2)
         scales = zip(weights, self._members(), parts, strict=True)
         return ordered_sum(weight * G.adjoint(self.operator.adjoint(part)) for weight, G, part in scales)
 
     def symbol(self, *theta: Tensor) -> Tensor:
-        weights = (self.get_buffer("omega") * self.beta.detach() ** 2).tolist()
+        weights = (self.omega * self.beta.detach() ** 2).tolist()
         transfers = [weight * G.transfer(*theta) ** 2 for weight, G in zip(weights, self._members(), strict=True)]
         return self.operator.symbol(*theta) * torch.stack(transfers).sum(0)
 
     def scale_weights(self, like: Tensor) -> Tensor:
         inner = self.operator.scale_weights(like).flatten()
-        return per_scale(torch.outer(self.get_buffer("omega").to(inner), inner).flatten(), like)
+        return per_scale(torch.outer(self.omega.to(inner), inner).flatten(), like)
 
     @property
     def radius(self) -> int:

@@ -1,6 +1,7 @@
 """A step in plain numbers, which engines compile and exports write down."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from whorl.activations import Activation
 from whorl.operators import CellGradient, Composed, Laplacian, Operator, ScaleStack, Smoothing
@@ -61,6 +62,14 @@ class Form:
     floor: float = 0.0
     frozen: bool = False
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.gamma, self.flux, self.structure, self.omega, self.inside, self.rho))
+
+    def __hash__(self) -> int:
+        """Found once: forms have hundreds of taps, and every call asks for arrays that are kept by form."""
+        return self._hash
+
     @property
     def pointwise(self) -> bool:
         """Whether the step looks at the neighbours of a pixel alone: one scale, and no Gaussian."""
@@ -108,7 +117,7 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
         gamma=activation.gamma,
         flux=flux,
         structure=steering,
-        omega=tuple(operator.get_buffer("omega").tolist()) if isinstance(operator, ScaleStack) else (1.0,),
+        omega=tuple(operator.omega.tolist()) if isinstance(operator, ScaleStack) else (1.0,),
         inside=inside,
         couple_channels=shared,
         couple_scales=couple_scales,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from whorl.activations import Activation
 from whorl.energies import KnownPixels, QuadraticFidelity
 from whorl.foundations.types import Image, Responses
-from whorl.operators import Operator
+from whorl.operators import Operator, ScaleStack
 from whorl.steps.form import Form, form_of
 from whorl.steps.space_form import SpaceForm, space_form
 from whorl.steps.substitutes import with_beta, with_contrast
@@ -93,8 +94,8 @@ class Step:
 
         Made once, and again only if somebody has written into the buffers of the modules since.
         """
-        weights = getattr(self.operator, "omega", None), self.activation.scale_weights
-        state = tuple(-1 if part is None else part._version for part in weights)
+        omega = self.operator.omega if isinstance(self.operator, ScaleStack) else None
+        state = tuple(-1 if part is None else part._version for part in (omega, self.activation.scale_weights))
         if state not in self._forms:
             self._forms.clear()
             self._forms[state] = form_of(self.operator, self.activation, self.structure)
@@ -122,12 +123,14 @@ class Step:
         """The same numbers with the step's own in place of those left open."""
         tau, contrast, beta, seen = numbers
         contrast = self.activation.law.contrast if contrast is None else contrast
-        one = torch.ones(1, dtype=torch.float64, device=contrast.device)
+        number = partial(torch.full, dtype=torch.float64, device=contrast.device)
+        beta = _beta(self.operator) if beta is None else beta
+        seen = _beta(self.steering) if seen is None else seen
         return Known(
-            tau if isinstance(tau, Tensor) else torch.full((), tau, dtype=torch.float64, device=contrast.device),
+            tau if isinstance(tau, Tensor) else number((), tau),
             contrast,
-            getattr(self.operator, "beta", one) if beta is None else beta,
-            getattr(self.steering, "beta", one) if seen is None else seen,
+            number((1,), 1.0) if beta is None else beta,
+            number((1,), 1.0) if seen is None else seen,
         )
 
     def at(self, numbers: Numbers | Known) -> "Step":
@@ -157,6 +160,11 @@ class Step:
             yield from module.parameters()
 
 
+def _beta(operator: Operator) -> Tensor | None:
+    """The weights of the scales of an operator that has some."""
+    return operator.beta if isinstance(operator, ScaleStack) else None
+
+
 STEPS: WeakValueDictionary[int, Step] = WeakValueDictionary()
 """All steps that are in use, by their keys: for programs that can hold a number, but no step."""
 
@@ -164,31 +172,11 @@ STEPS: WeakValueDictionary[int, Step] = WeakValueDictionary()
 class Described:
     """The description of a module's step, kept as long as the module has the same parts."""
 
-    def __init__(
-        self,
-        operator: Operator,
-        activation: Activation,
-        structure: Operator | None,
-        fidelity: QuadraticFidelity | None = None,
-    ) -> None:
-        self._step = Step(operator, activation, structure, fidelity)
+    def __init__(self, *parts: Any) -> None:
+        self._parts, self._step = parts, Step(*parts)
 
-    def of(
-        self,
-        operator: Operator,
-        activation: Activation,
-        structure: Operator | None,
-        fidelity: QuadraticFidelity | None = None,
-        known: KnownPixels | None = None,
-    ) -> Step:
-        """The step of these parts."""
-        kept = self._step
-        if (
-            kept.operator is not operator
-            or kept.activation is not activation
-            or kept.structure is not structure
-            or kept.fidelity is not fidelity
-            or kept.kept is not known
-        ):
-            kept = self._step = Step(operator, activation, structure, fidelity, known)
-        return kept
+    def of(self, *parts: Any) -> Step:
+        """The step of these parts, in the order in which a step takes them."""
+        if any(new is not old for new, old in zip(parts, self._parts, strict=True)):
+            self._parts, self._step = parts, Step(*parts)
+        return self._step

@@ -23,6 +23,9 @@ from whorl.steps import Form, Known, SpaceForm, Step
 
 __all__ = ["NumbaEngine"]
 
+OPEN = (None, None, None)
+"""The numbers of a step that are its own."""
+
 
 class NumbaEngine(ForwardEngine):
     """Kernels compiled by Numba at first use and kept on disk; on all threads that torch uses."""
@@ -40,7 +43,7 @@ class NumbaEngine(ForwardEngine):
         return lacks(form)
 
     def in_plane(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
-        step, start, C, frozen = steps.step, u, u.shape[1], steps.frozen
+        step, start, C, frozen, only = steps.step, u, u.shape[1], steps.frozen, len(steps.numbers) == 1
         form, values, mixes = plane_form(step), _values(step, steps.numbers), list(steps.mixes)
         if len({each[1:] for each in values}) <= 1:
             if frozen and form.flux.plain and values:
@@ -52,14 +55,13 @@ class NumbaEngine(ForwardEngine):
             # Further channels hold the first image. The tensor comes from them, and the steps leave them as they are.
             form, u = replace(form, frozen=True), u if bound else torch.cat([u, u], 1)
 
-        def one(u: Tensor, each: Row) -> Tensor:
-            into = out if len(values) == 1 and not frozen else None
-            given = Values.of(step.complete(each))
+        def one(u: Tensor, k: int) -> Tensor:
+            into = out if only and not frozen else None
             if frozen and bound:  # data and masks know the channels of the image alone
-                return _smoothed(form, torch.cat([u, start], 1), given, None)[:, :C]
+                return _smoothed(form, torch.cat([u, start], 1), values[k], None)[:, :C]
             if form.pointwise:
-                return in_passes(form, u, [given], [], into, held(None, u))
-            return _smoothed(form, u, given, into)
+                return in_passes(form, u, [values[k]], [], into, held(None, u))
+            return _smoothed(form, u, values[k], into)
 
         done = steps.one_by_one(u, one)
         return done[:, :C].contiguous() if frozen else done
@@ -68,12 +70,10 @@ class NumbaEngine(ForwardEngine):
         form, steer = steps.step.space, u if steps.frozen else None
         assert isinstance(form, SpaceForm)
 
-        def pair(each: Row) -> tuple[float, float]:
-            return Values.of(steps.step.complete(each))[:2]
-
+        pairs = [each[:2] for each in _values(steps.step, steps.numbers)]
         if steps.step.fidelity is None and steps.step.kept is None:
-            return advance_volume(form, u, [pair(each) for each in steps.numbers], steps.mixes, steer=steer, out=out)
-        return steps.one_by_one(u, lambda u, each: advance_volume(form, u, [pair(each)], steer=steer))
+            return advance_volume(form, u, pairs, steps.mixes, steer=steer, out=out)
+        return steps.one_by_one(u, lambda u, k: advance_volume(form, u, [pairs[k]], steer=steer))
 
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
         form, given, out = plane_form(step), Values.of(numbers), torch.empty_like(u)
@@ -91,11 +91,11 @@ def _values(step: Step, numbers: Sequence[Row]) -> list[Values]:
     own: Values | None = None
     found = []
     for each in numbers:
-        if isinstance(each.tau, Tensor) or any(part is not None for part in each[1:]):
+        if isinstance(each.tau, Tensor) or each[1:] != OPEN:
             found.append(Values.of(step.complete(each)))
         else:
             own = own or Values.of(step.complete(each))
-            found.append(own._replace(tau=float(each.tau)))
+            found.append(Values(float(each.tau), *own[1:]))
     return found
 
 

@@ -113,9 +113,8 @@ def fields_of(form: Form, channels: int, dtype: str) -> Fields:
     )
 
 
-@lru_cache(maxsize=64)
 def constants(form: Form, where: Fields, numbers: Values) -> Constants:
-    """The numbers of one call, from the values of its parameters; found once for all steps of the same size."""
+    """The numbers of one call, from the values of its parameters."""
     real = where.taps.dtype
     front, _, flows, b, steers, b_seen = _parts(form, where, numbers)
     return Constants(

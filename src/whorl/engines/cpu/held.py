@@ -1,12 +1,13 @@
 """Data with their weights and known pixels of a step, as the arrays its kernels take."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor
 
 from whorl.engines.cpu.fields import Array
-from whorl.engines.cpu.workspace import flat
+from whorl.engines.cpu.workspace import flat, precision
 from whorl.steps import Step
 
 __all__ = ["Held", "held"]
@@ -21,19 +22,21 @@ class Held(NamedTuple):
 
 def held(step: Step | None, u: Tensor) -> Held:
     """The data term and the known pixels of a step on this image; empty arrays for what it has not."""
-    real = u.numpy().dtype
-    data = weights = np.empty(0, real)
-    known = np.empty(0, np.uint8)
-    weighed = masked = np.empty(0, np.int64)
+    data, weights, weighed, known, masked = _nothing(precision(u))
     term, kept = (None, None) if step is None else (step.fidelity, step.kept)
     if term is not None:
         f, w = term.on(u)
         data, (weights, weighed) = flat(f.to(u.dtype).contiguous()), _planes(w, u)
-        weights = weights.astype(real, copy=False)
+        weights = weights.astype(data.dtype, copy=False)
     if kept is not None:
         known, masked = _planes(kept.get_buffer("known"), u)
         known = known.view(np.uint8)
     return Held(term is not None, (data, weights, weighed, known, masked))
+
+
+@cache
+def _nothing(dtype: str) -> tuple[Array, ...]:
+    return (*(np.empty(0, kind) for kind in (dtype, dtype, np.int64, np.uint8, np.int64)),)
 
 
 def _planes(part: Tensor, u: Tensor) -> tuple[Array, Array]:

@@ -1,13 +1,13 @@
 """Steps without smoothing: many of them in one pass over the image, with the rows of all of them in the cache."""
 
-import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from whorl.engines.cpu.by_strips import Tensors, scale_of
-from whorl.engines.cpu.fields import Values, constants, fields_of, kind
+from whorl.engines.cpu.fields import Array, Values, constants, fields_of, kind
 from whorl.engines.cpu.held import Held
 from whorl.engines.cpu.pipeline import GIVEN, LINE, pipeline, pitch, slots
 from whorl.engines.cpu.rows import LANE
@@ -45,21 +45,12 @@ def in_passes(
         return u.clone() if into is None else into.copy_(u)
     members = C if form.couple_channels else 1
     groups = n * C // members
-    where = fields_of(form, C, precision(u))
     together = GIVEN if tensors is not None else members if members in (1, 3) else 0
     halves = 2 if form.law == BIHARMONIC else 1
     kernel = pipeline(*kind(form), together, halves)
-    real = where.taps.dtype
-    taus = [size for each in numbers for size in ((each.tau,) if halves == 1 else _roots(each.tau))]
-    mixes = [mix for mix in mixes or [1.0] * len(numbers) for _ in range(halves)]
-    # All steps have the same contrast.
-    unit = constants(form, where, numbers[0]._replace(tau=1.0))
-    # With one scale the weight is common to all fields and can join the rate.
-    scale = scale_of(form, float(unit.unit) * float(unit.weight[-1]))
-    inner, more = real.type(unit.rate * unit.weight[-1] / real.type(scale)), real.type(scale)
-    sizes = (np.array(taus) * float(unit.factor[where.moved[0, 0]])).astype(real)
-    pulls = np.array([each.tau for each in numbers for _ in range(halves)] if bound.pulled else [], real)
-    shares = np.array(mixes, real)
+    of_steps, of_kernel = _numbers(form, C, precision(u), tuple(numbers), tuple(mixes))
+    sizes, shares, pulls = of_steps
+    pulls, real, taus = pulls if bound.pulled else pulls[:0], sizes.dtype, len(sizes)
     depth, width = _window(W, members * u.element_size(), len(numbers), halves)
     width = min(width, LANE - 5 * LINE) if together == 3 else width
     columns = split(W, width, LINE)
@@ -71,15 +62,15 @@ def in_passes(
         rows, across, down, *J = room(sizes_of_room, real)
         kernel(
             *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some],
-            where.flux, inner, more, rows, across, down, *(tensors or J), line, pulls[some], *bound.arrays,
+            *of_kernel, rows, across, down, *(tensors or J), line, pulls[some], *bound.arrays,
         )  # fmt: skip
 
     free: list[Tensor] = []
     before = source = u
-    for first in range(0, len(taus), depth):
+    for first in range(0, taus, depth):
         # The iterate before the last is wanted only if the next piece starts by looking back.
-        keep = depth > halves and first + depth < len(taus) and mixes[first + depth] != 1
-        last = first + depth >= len(taus)
+        last = first + depth >= taus
+        keep = depth > halves and not last and shares[first + depth] != 1
         out = into if last and into is not None else free.pop() if free else fresh(u)
         spare = (free.pop() if free else fresh(u)) if keep else source
         arrays = flat(source), flat(before), flat(out), flat(spare), keep
@@ -95,8 +86,25 @@ def in_passes(
     return source
 
 
-def _roots(tau: float) -> tuple[float, float]:
-    return math.sqrt(tau), -math.sqrt(tau)
+@lru_cache(maxsize=64)
+def _numbers(
+    form: Form, channels: int, dtype: str, numbers: tuple[Values, ...], mixes: tuple[float, ...]
+) -> tuple[tuple[Array, Array, Array], tuple[Any, ...]]:
+    """Of every half of a step its size, its share in the mixture and the weight of data; then what all share."""
+    where, halves = fields_of(form, channels, dtype), 2 if form.law == BIHARMONIC else 1
+    real, taus = where.taps.dtype, np.array([each.tau for each in numbers])
+    # All steps have the same contrast.
+    unit = constants(form, where, numbers[0]._replace(tau=1.0))
+    # With one scale the weight is common to all fields and can join the rate.
+    scale = scale_of(form, float(unit.unit) * float(unit.weight[-1]))
+    inner, more = real.type(unit.rate * unit.weight[-1] / real.type(scale)), real.type(scale)
+    sizes = taus if halves == 1 else np.outer(np.sqrt(taus), (1, -1)).ravel()
+    shares = np.array(mixes or [1.0] * len(numbers))
+    return (
+        (sizes * float(unit.factor[where.moved[0, 0]])).astype(real),
+        shares.repeat(halves).astype(real),
+        taus.repeat(halves).astype(real),
+    ), (where.flux, inner, more)
 
 
 def _window(W: int, pixel: int, steps: int, halves: int) -> tuple[int, int]:

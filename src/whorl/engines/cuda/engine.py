@@ -108,10 +108,10 @@ class TritonEngine(CompiledEngine):
 
         room = _room(steps, u, out)
 
-        def one(u: Tensor, each: Row) -> Tensor:
-            after, coefficients = next(room), numbers(each)
-            for k, (source, target) in enumerate(zip(_turns(form, u), _turns(form, after), strict=True)):
-                _launches(form, source).step(source, target, coefficients, tensors[k])
+        def one(u: Tensor, k: int) -> Tensor:
+            after, coefficients = next(room), numbers(steps.numbers[k])
+            for source, target, cells in zip(_turns(form, u), _turns(form, after), tensors, strict=True):
+                _launches(form, source).step(source, target, coefficients, cells)
             return after
 
         return steps.one_by_one(u, one)
@@ -126,9 +126,9 @@ class TritonEngine(CompiledEngine):
         numbers = cache(lambda each: launches.coefficients(*steps.step.complete(each)[:2]).to(u.device))
         room = _room(steps, u, out)
 
-        def one(u: Tensor, each: Row) -> Tensor:
+        def one(u: Tensor, k: int) -> Tensor:
             after = next(room)
-            launches.step(u.flatten(0, 1), after.flatten(0, 1), numbers(each), steer)
+            launches.step(u.flatten(0, 1), after.flatten(0, 1), numbers(steps.numbers[k]), steer)
             return after
 
         return steps.one_by_one(u, one)
