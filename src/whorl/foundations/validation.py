@@ -14,6 +14,9 @@ _KINDS = {2: "an image (n, c, y, x)", 3: "a volume (n, c, z, y, x)"}
 DIMENSIONS = tuple(_KINDS)
 """Images and volumes."""
 
+SMALL = 2**20
+"""Values that one thread looks through faster than several would be woken and put to sleep."""
+
 
 def image(u: Any, caller: str, dimension: int | None = None) -> Tensor:
     """A floating-point image ``(n, c, y, x)`` or volume ``(n, c, z, y, x)`` without empty axes, or one of the two."""
@@ -93,8 +96,14 @@ def squarable(u: Tensor, squared_norm: float, caller: str) -> Tensor:
 
 def _largest(u: Tensor, caller: str) -> float:
     """The largest magnitude of a finite tensor."""
-    # The extremes pass NaN and infinity on, and cost a twentieth of asking every pixel: less than a step.
-    low, high = (float(end) for end in u.detach().aminmax())
+    # The extremes pass NaN and infinity on, and cost a twentieth of asking every pixel: less than a step. Small images
+    # are left to NumPy, which takes one thread: those of PyTorch spin for a while after their work, where the steps
+    # that follow need the processors.
+    values = u.detach()
+    if values.device.type == "cpu" and values.dtype in (torch.float32, torch.float64) and values.numel() <= SMALL:
+        low, high = float(values.numpy().min()), float(values.numpy().max())
+    else:
+        low, high = (float(end) for end in values.aminmax())
     if not (math.isfinite(low) and math.isfinite(high)):
         bad = int((~torch.isfinite(u)).sum())
         raise ValueError(

@@ -13,7 +13,7 @@ others it takes means.
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations, product
 
 import torch
@@ -227,11 +227,7 @@ class CellGradient(Operator):
         return 4 * total
 
     def squared_norm_bound(self, dimension: int | None = None) -> float:
-        # The symbol is linear in each sin², so that its maximum over the unit cube sits in a corner.
-        dimension = self.settle(dimension)
-        h = self.spacing.along(dimension)[::-1]
-        kappa = 1 - 2 * self.alpha
-        return 4 * max(kappa ** (len(A) - 1) * sum(h[k] ** -2 for k in A) for A in details(dimension))
+        return _largest_symbol(self.alpha, self.spacing.along(self.settle(dimension)))
 
     def cell_weights(self, v: Responses) -> Tensor:
         return border_weights(v, v.dim() - 4)
@@ -247,6 +243,13 @@ class CellGradient(Operator):
             (chosen, (kappa ** (0.5 * (len(chosen) - 1)), h[channel % dimension]))
             for channel, chosen in enumerate(channels(dimension))
         ]
+
+
+@lru_cache(maxsize=64)
+def _largest_symbol(alpha: float, spacing: tuple[float, ...]) -> float:
+    """The symbol is linear in each sin², so that its maximum over the unit cube sits in a corner."""
+    h, kappa = spacing[::-1], 1 - 2 * alpha
+    return 4 * max(kappa ** (len(A) - 1) * sum(h[k] ** -2 for k in A) for A in details(len(h)))
 
 
 def _times(field: Tensor, chosen: Detail, factor: float, size: float) -> Tensor:

@@ -1,6 +1,7 @@
 """Operators on several scales at once."""
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ class ScaleSampling(NamedTuple):
     omega: tuple[float, ...]
 
 
+@cache
 def sample_scales(count: int = 8, smallest: float = 0.1, largest: float = 10.0) -> ScaleSampling:
     r"""The exponential sampling of the paper: :math:`\sigma_\ell = 0.1 \cdot 100^{(\ell-1)/8}`.
 

@@ -121,17 +121,22 @@ class Step:
 
     def complete(self, numbers: Numbers | Known) -> Known:
         """The same numbers with the step's own in place of those left open."""
-        tau, contrast, beta, seen = numbers
-        contrast = self.activation.law.contrast if contrast is None else contrast
-        number = partial(torch.full, dtype=torch.float64, device=contrast.device)
-        beta = _beta(self.operator) if beta is None else beta
-        seen = _beta(self.steering) if seen is None else seen
+        if isinstance(numbers, Known):
+            return numbers
+        tau, *rest = numbers
+        contrast, beta, seen = (own if given is None else given for given, own in zip(rest, self.own(), strict=True))
+        assert contrast is not None
+        number = partial(torch.tensor, dtype=torch.float64, device=contrast.device)
         return Known(
-            tau if isinstance(tau, Tensor) else number((), tau),
+            tau if isinstance(tau, Tensor) else number(tau),
             contrast,
-            number((1,), 1.0) if beta is None else beta,
-            number((1,), 1.0) if seen is None else seen,
+            number([1.0]) if beta is None else beta,
+            number([1.0]) if seen is None else seen,
         )
+
+    def own(self) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """The step's own contrast and weights of the scales in flux and structure, None where it has no scales."""
+        return self.activation.law.contrast, _beta(self.operator), _beta(self.steering)
 
     def at(self, numbers: Numbers | Known) -> "Step":
         """The same step with modules that carry these numbers instead of their own; derivatives reach the numbers."""

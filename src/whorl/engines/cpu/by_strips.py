@@ -54,7 +54,7 @@ def by_strips(
             len(form.rho[0]) if form.rho else 1,
         )  # fmt: skip
 
-    rows = split(H + 1, STRIP, 1) if task == TENSORS else bands(H, n, 4 * halo)
+    rows = split(H + 1, STRIP, 1) if task == TENSORS else bands(H, n, 4 * halo, 4 * where.fields * W)
     run(work, [(image, r0, r1) for image in range(n) for r0, r1 in rows])
     return sums if task != BACK else np.asarray(sums.sum((0, 1)))
 

@@ -76,13 +76,13 @@ class NumbaEngine(ForwardEngine):
         return steps.one_by_one(u, lambda u, k: advance_volume(form, u, [pairs[k]], steer=steer))
 
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
-        form, given, out = plane_form(step), Values.of(numbers), torch.empty_like(u)
+        form, given, out = plane_form(step), Values.of(*numbers), torch.empty_like(u)
         sums = by_strips(BACK, form, u, w, flat(out), given)
         return out, gradients(form, fields_of(form, u.shape[1], precision(u)), sums, given).tensors()
 
     def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Known, moves: Sequence[Known]) -> Tensor:
         out = torch.empty_like(du)
-        by_strips(ALONG, plane_form(step), u, du, flat(out), Values.of(numbers), [Values.of(move) for move in moves])
+        by_strips(ALONG, plane_form(step), u, du, flat(out), Values.of(*numbers), [Values.of(*move) for move in moves])
         return out
 
 
@@ -92,9 +92,9 @@ def _values(step: Step, numbers: Sequence[Row]) -> list[Values]:
     found = []
     for each in numbers:
         if isinstance(each.tau, Tensor) or each[1:] != OPEN:
-            found.append(Values.of(step.complete(each)))
+            found.append(Values.of(*step.complete(each)))
         else:
-            own = own or Values.of(step.complete(each))
+            own = own or Values.of(1.0, *step.own())
             found.append(Values(float(each.tau), *own[1:]))
     return found
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from whorl.engines.cpu.cells import ANISOTROPIC, COHERENCE, CONTINUING, EDGES, ISOTROPIC, SHARED, UNCOUPLED
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
@@ -37,10 +38,10 @@ class Values(NamedTuple):
     seen: tuple[float, ...]
 
     @classmethod
-    def of(cls, numbers: Known) -> "Values":
-        """Read from tensors."""
-        tau, contrast, beta, seen = numbers
-        return cls(float(tau), float(contrast), tuple(beta.tolist()), tuple(seen.tolist()))
+    def of(cls, tau: Tensor | float, contrast: Tensor, beta: Tensor | None, seen: Tensor | None) -> "Values":
+        """Read from tensors; the weight of a single scale may be left open."""
+        scales = ((1.0,) if part is None else tuple(part.tolist()) for part in (beta, seen))
+        return cls(float(tau), float(contrast), *scales)
 
     def tensors(self) -> Known:
         """The same as tensors."""

@@ -77,7 +77,7 @@ def in_passes(
         tasks = [
             (arrays, slice(first, first + depth), g, r0, r1, c0, c1)
             for g in range(groups)
-            for r0, r1 in bands(H, groups * len(columns), 8 * depth)
+            for r0, r1 in bands(H, groups * len(columns), 8 * depth, depth * members * W)
             for c0, c1 in columns
         ]
         run(work, tasks)

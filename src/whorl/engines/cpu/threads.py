@@ -17,6 +17,9 @@ import torch
 
 __all__ = ["alone", "bands", "run", "split"]
 
+WORTHWHILE = 2**16
+"""Steps of a pixel that take longer than waking another thread."""
+
 _local = threading.local()
 
 
@@ -47,14 +50,14 @@ def run(function: Callable[..., object], tasks: Sequence[tuple[Any, ...]]) -> No
         helper.result()
 
 
-def bands(height: int, images: int, shortest: int) -> list[tuple[int, int]]:
+def bands(height: int, images: int, shortest: int, work: int = WORTHWHILE) -> list[tuple[int, int]]:
     """Rows split so that all threads have work, into bands not shorter than ``shortest`` where possible.
 
-    Results do not depend on the bands; only time does.
+    ``work`` says what a row takes, in steps of a pixel. Results do not depend on the bands; only time does.
     """
     threads = _threads()
     wanted = 1 if threads == 1 else -(-2 * threads // images)
-    count = max(1, min(wanted, height // max(shortest, 1)))
+    count = max(1, min(wanted, height // max(shortest, 1), height * work // WORTHWHILE))
     edges = [height * i // count for i in range(count + 1)]
     return list(pairwise(edges))
 
