@@ -9,8 +9,8 @@ const IDLE = 20000; // milliseconds after which a picture's memory is given back
 const ATTEMPTS = 2; // a card that was lost, as when a machine sleeps, is tried once more
 
 export class Graphics {
-  // "graphics" also takes a card that is only a program; "processor" takes none; otherwise whatever is faster. Fields of a
-  // network take so many bytes of it at most, or their smallest strip.
+  // "graphics" also takes a card that is only a program, "processor" takes none. Fields of a network are given so many bytes
+  // of it, or what their smallest strip needs.
   constructor(choice = "automatic", room = ROOM) {
     Object.assign(this, { choice, room });
     this.failures = 0;

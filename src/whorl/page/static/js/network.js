@@ -5,7 +5,7 @@ import { workspace } from "./filter.js";
 import { COEFFICIENTS, PROFILES, RADIUS, levelOf, offsets, placesOf, scales } from "./trained.js";
 
 const MIDDLE = 127.5;
-const PART = 64; // rows at a time; a few more are computed at either end, and who wants something else waits for them
+const PARTS = 8, ROWS = [32, 64]; // an eighth of the rows at a time, or so many; a few more are computed at either end
 
 // An image with values from 0 to 255, one Float32Array per channel, without noise of the plan's level. Networks for grey
 // pictures take channels one by one. `apply(f, level)` carries the network out.
@@ -23,7 +23,7 @@ export async function denoise(apply, planes, plan) {
 }
 
 // By the kernel. Only the rows of `keep`, [first, last), have to be right. There is a breath after every part of an
-// application, in which other messages may arrive.
+// application, in which other messages may arrive: who wants something else waits for no more.
 export async function onProcessor(kernel, network, numbers, f, H, W, level, keep = [0, H], breath = () => {}) {
   const { width: C, fields, blocks, repetitions, rho, reach, count, lift, projection } = placesOf(network);
   kernel.release();
@@ -45,6 +45,7 @@ export async function onProcessor(kernel, network, numbers, f, H, W, level, keep
     }
   });
 
+  const part = Math.min(Math.max(Math.ceil(H / PARTS), ROWS[0]), ROWS[1]);
   let left = reach - RADIUS; // how far the applications that are still to come look, with the projection
   for (const [number, block] of blocks.entries()) {
     space.view(scale, count).set(scales(numbers, block, count, level));
@@ -52,10 +53,10 @@ export async function onProcessor(kernel, network, numbers, f, H, W, level, keep
       left -= 2 * RADIUS + rho;
       space.view(offset, count).set(offsets(numbers, block, count, k, level));
       const last = Math.min(H, keep[1] + left);
-      for (let top = Math.max(0, keep[0] - left); top < last; top += PART) {
+      for (let top = Math.max(0, keep[0] - left); top < last; top += part) {
         await breath((number + k / repetitions) / blocks.length);
         kernel.fill(room, kernel.block_room(C, ...fields, rho), 0);
-        kernel.gated_block(next, u, all + 4 * block.analysis.taps, offset, scale, room, C, H, W, top, Math.min(last, top + PART), ...fields, rho);
+        kernel.gated_block(next, u, all + 4 * block.analysis.taps, offset, scale, room, C, H, W, top, Math.min(last, top + part), ...fields, rho);
       }
       [u, next] = [next, u];
     }

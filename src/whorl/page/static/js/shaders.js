@@ -1,8 +1,8 @@
 // The parts of a network in WGSL, the language of graphics cards: K1 u, the gates Phi, and u - K2* v, each for maps of any size.
 //
-// A workgroup computes a tile of pixels, an invocation two of them, one above the other: they are the two components of
-// vec2f, and of each name a pair, u... for the upper and d... for the lower one. Channels or fields are taken together by
-// four, in vec4f. All loops over them are written out here, so that sums stay in registers.
+// A workgroup computes a tile of pixels, an invocation two of them, one above the other. A vec2f holds a number of both pixels,
+// a vec4f four channels or fields of one; sums over channels begin with u for the upper pixel and with d for the lower one.
+// Loops over channels and fields are written out here, so that the sums stay in registers.
 
 import { joined } from "./bands.js";
 import { COEFFICIENTS, PROFILES, RADIUS } from "./trained.js";
