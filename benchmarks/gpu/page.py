@@ -3,7 +3,8 @@
 ``node web/record.mjs runs/page`` writes down what the page tells a card; then ``PYTHONPATH=src python -m
 benchmarks.gpu.page`` does it (``pip install wgpu``), compares the result with the WebAssembly kernel's, and measures
 the time from the first dispatch until the picture is back. WHORL_PAGE_RECORDS names another folder. What a browser
-adds, the way of its commands to the card and copies of the picture, is not measured here.
+adds, the way of its commands to the card and copies of the picture, is not measured here. Drivers keep what they have
+compiled before, so the time for that says little.
 """
 
 import base64
@@ -79,6 +80,8 @@ class Replay:
 
 
 def one(name: str) -> Rows:
+    import wgpu
+
     adapter, device = _device()
     record = json.loads((RECORDS / f"{name}.json").read_text())
     replay, expected = Replay(device, record), _numbers(record["expected"])
@@ -92,7 +95,8 @@ def one(name: str) -> Rows:
         f"   {name}: {1e3 * min(times):.2f} ms, compiled in {replay.compile_s:.2f} s, {gap:.1e} grey values", flush=True
     )
     row = {"method": record["name"], "best_s": min(times), "median_s": float(np.median(times)), "gap": gap}
-    note = f"{record['side']}x{record['side']}, {adapter.info['device']}, {adapter.info['backend_type']}"
+    place = f"{adapter.info['device']}, {adapter.info['backend_type']}, wgpu {wgpu.__version__}"
+    note = f"{record['side']}x{record['side']}, {place}"
     return [{**row, "compile_s": replay.compile_s, "dispatches": len(record["dispatches"]), "note": note}]
 
 
