@@ -33,11 +33,16 @@ def photo() -> np.ndarray:
 @pytest.fixture
 def card(drive: Any, kept: dict[str, Any]) -> Any:
     """``drive`` for visits that need a card."""
-    if "there" not in kept:
-        kept["there"] = drive("hasCard", graphics=True, lenient=True)
+    if not kept:
+        kept.update(drive("hasCard", graphics=True, lenient=True))
     if not kept["there"]:
         pytest.skip("this Chromium offers no WebGPU adapter, not even the one that is a program (SwiftShader)")
     return drive
+
+
+def test_a_card_that_is_a_program_is_taken_only_when_asked_for(card: Any, kept: dict[str, Any]) -> None:
+    assert kept["program"]
+    assert kept["taken"] == {"automatic": False, "graphics": True, "processor": False}
 
 
 def _asked(run: tuple[Any, ...], u: np.ndarray) -> dict[str, Any]:

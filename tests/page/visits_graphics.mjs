@@ -4,9 +4,15 @@ import { openPhoto, pixels, text } from "./visits_use.mjs";
 
 const BLANK = "favicon.svg";
 
+// Whether there is a card, and who takes it.
 export async function hasCard(page, { address }) {
   await page.goto(`${address}${BLANK}`);
-  return page.evaluate(async () => Boolean(await navigator.gpu?.requestAdapter()));
+  return page.evaluate(async () => {
+    const { CHOICES, Graphics } = await import(new URL("js/graphics.js", location)), adapter = await navigator.gpu?.requestAdapter();
+    const taken = {};
+    for (const choice of ["automatic", ...CHOICES]) taken[choice] = await new Graphics(choice).open();
+    return { there: Boolean(adapter), program: adapter?.info.isFallbackAdapter ?? null, taken };
+  });
 }
 
 // Pictures through the networks on the card; fields take `room` bytes of its memory.
