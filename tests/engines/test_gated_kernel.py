@@ -14,7 +14,7 @@ from whorl.blocks.guided import GuidedBlock
 from whorl.engines.cpu.arithmetic import at, compiled, log1p, put
 from whorl.engines.cpu.gated import applied
 from whorl.engines.cpu.matrix_product import LANES, packed, product
-from whorl.engines.cpu.stencil_rows import coefficients
+from whorl.operators.orbits import coefficients
 from whorl.invariance import SYMMETRIES
 from whorl.operators import SteerableMap
 

@@ -143,12 +143,19 @@ def _compiled(
     numbers = (u, *K1.parameters(), *K2.parameters(), *phi.parameters())
     if torch.is_grad_enabled() and any(each.requires_grad for each in numbers):
         return None
-    if not _on_processor(*numbers):
-        return None
-    done: Tensor | None = import_module("whorl.engines.cpu.gated").applied(u, K1, K2, phi, bias, level, float(tau))
+    done: Tensor | None = None
+    if _on_processor(*numbers):
+        done = import_module("whorl.engines.cpu.gated").applied(u, K1, K2, phi, bias, level, float(tau))
+    elif _on_cuda(*numbers):
+        done = import_module("whorl.engines.cuda.gated").applied(u, K1, K2, phi, bias, level, tau)
     return done
 
 
 def _on_processor(*numbers: Tensor) -> bool:
     same = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in numbers)
     return same and find_spec("numba") is not None
+
+
+def _on_cuda(*numbers: Tensor) -> bool:
+    same = all(each.device.type == "cuda" and each.dtype == torch.float32 for each in numbers)
+    return same and find_spec("triton") is not None

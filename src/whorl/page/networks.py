@@ -109,7 +109,7 @@ def _levels(gate: Gated) -> Iterator[Array]:
 
 
 def _coefficients(ends: SteerableMap) -> Array:
-    from whorl.engines.cpu.stencil_rows import coefficients
+    from whorl.operators.orbits import coefficients
 
     found = coefficients([ends.taps(order) for order in range(len(ends.fields))])
     assert found is not None, "the stencils of a trained network have the symmetry of their order"

@@ -32,10 +32,11 @@ from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.lanes import LANES
 from whorl.engines.cpu.matrix_product import padded, product
 from whorl.engines.cpu.rows import copy_row
-from whorl.engines.cpu.stencil_rows import RADIUS, mixed_stencils, transposes
+from whorl.engines.cpu.stencil_rows import mixed_stencils, transposes
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.engines.selection import transformed
+from whorl.operators.orbits import RADIUS
 
 __all__ = ["applied"]
 

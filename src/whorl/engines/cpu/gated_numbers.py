@@ -11,7 +11,7 @@ from torch import Tensor
 
 from whorl.engines.cpu.lanes import LANES
 from whorl.engines.cpu.matrix_product import packed, padded
-from whorl.engines.cpu.stencil_rows import coefficients
+from whorl.operators.orbits import coefficients
 
 __all__ = ["Factors", "factors"]
 
