@@ -57,7 +57,8 @@ def applied(
         return None
     u = u.detach().permute(0, 2, 3, 1).contiguous()
     v = fields(u, found, found.numbers(gate, bias, level))
-    return stepped(u, v, found, torch.as_tensor(tau, dtype=u.dtype).to(u.device)).permute(0, 3, 1, 2)
+    tau = tau.detach() if isinstance(tau, Tensor) else u.new_full((), tau)
+    return stepped(u, v, found, tau).permute(0, 3, 1, 2)
 
 
 def rounding_allowed() -> bool:
