@@ -18,7 +18,7 @@ from torch import Tensor
 from whorl.engines.capabilities import interpreted
 from whorl.engines.selection import transformed
 
-from .gated_kernels import analysis_kernel, synthesis_kernel
+from .gated_kernels import analysis_kernel, gate_kernel, synthesis_kernel
 from .gated_numbers import Matrices, matrices
 
 __all__ = ["applied"]
@@ -29,6 +29,9 @@ LARGEST = 2**31
 """Numbers of one picture: places in it are counted in 32 bits."""
 
 
+SMALLEST = 5
+"""Pixels along either side, so that a single reflection reaches everything that a margin of three pixels looks at."""
+
 SLACK = 64
 
 
@@ -36,6 +39,7 @@ class Tiling:
     """How the work is cut; none of it changes a result."""
 
     analysis = (8, 8, 4, 1)  # rows and columns of a tile, warps, stages
+    gates = (8, 8, 4, 1)
     synthesis = (8, 8, 4, 1)
     masked = True
     programs = 132 * 4
@@ -46,17 +50,17 @@ def applied(
 ) -> Tensor | None:
     """The stream after one application, or None where there are no kernels for it."""
     n, C, H, W = u.shape
-    if u.dtype != torch.float32 or transformed(u) or min(H, W) < 2 * MARGIN + 1 or not n:
+    if u.dtype != torch.float32 or transformed(u) or min(H, W) < SMALLEST or not n:
         return None
     if not rounding_allowed():
         return None
     if level is not None and level.shape[1:] != (1, 1, 1):
         return None  # a map of levels
     found = matrices(analysis, synthesis, gate)
-    if found is None or (H + 2 * MARGIN) * (W + 2 * MARGIN) * (found.stored[0] + 2 * sum(found.stored[1:])) >= LARGEST:
+    if found is None or (H + 6) * (W + 6) * found.components >= LARGEST:
         return None
     u = u.detach().permute(0, 2, 3, 1).contiguous()
-    v = fields(u, found, found.numbers(gate, bias, level))
+    v = fields(u, found, found.numbers(gate, bias, level), gate.rho)
     tau = tau.detach() if isinstance(tau, Tensor) else u.new_full((), tau)
     return stepped(u, v, found, tau).permute(0, 3, 1, 2)
 
@@ -69,17 +73,28 @@ def rounding_allowed() -> bool:
     return bool(convolutions.fp32_precision == "tf32")
 
 
-def fields(u: Tensor, found: Matrices, numbers: Tensor) -> Tensor:
+def fields(u: Tensor, found: Matrices, numbers: Tensor, rho: int) -> Tensor:
     """The gated fields of the picture and its margin."""
     n, H, W, C = u.shape
-    high, wide = H + 2 * MARGIN, W + 2 * MARGIN
-    v = padded((n, high, wide, found.stored[0] + 2 * sum(found.stored[1:])), torch.float16, u.device)
+    own = numbers.stride(0) if len(numbers) > 1 else 0
+    high, wide = H + 2 * (MARGIN + rho), W + 2 * (MARGIN + rho)
+    v = padded((n, high, wide, found.components), torch.float16, u.device)
     BY, BX, warps, stages = Tiling.analysis
     strips, steps = _cut(high, wide, n, BY, BX)
     analysis_kernel[strips, n](
-        u, v, *found.analysis, found.gate, numbers, numbers.stride(0) if len(numbers) > 1 else 0, H, W, steps,
-        C=C, CB=found.channels, **_sizes(found), MARGIN=MARGIN, GATED=True, FAST=not interpreted(), MASKED=Tiling.masked, BY=BY, BX=BX,
-        num_warps=warps, num_stages=stages,
+        u, v, *found.analysis, found.gate, numbers, own, H, W, steps,
+        C=C, CB=found.channels, **found.sizes, MARGIN=MARGIN + rho, GATED=rho == 0, FAST=not interpreted(),
+        MASKED=Tiling.masked, BY=BY, BX=BX, num_warps=warps, num_stages=stages,
+    )  # fmt: skip
+    if rho == 0:
+        return v
+    raw, high, wide = v, high - 2, wide - 2
+    v = padded((n, high, wide, found.components), torch.float16, u.device)
+    BY, BX, warps, stages = Tiling.gates
+    strips, steps = _cut(high, wide, n, BY, BX)
+    gate_kernel[strips, n](
+        raw, v, found.gate, numbers, own, high, wide, steps,
+        **found.sizes, FAST=not interpreted(), BY=BY, BX=BX, num_warps=warps, num_stages=stages,
     )  # fmt: skip
     return v
 
@@ -100,14 +115,9 @@ def stepped(u: Tensor, v: Tensor, found: Matrices, tau: Tensor) -> Tensor:
     strips, steps = _cut(H, W, n, BY, BX)
     synthesis_kernel[strips, n](
         v, u, out, *found.synthesis, tau, H, W, steps,
-        C=C, CB=found.channels, **_sizes(found), MASKED=Tiling.masked, BY=BY, BX=BX, num_warps=warps, num_stages=stages,
+        C=C, CB=found.channels, **found.sizes, MASKED=Tiling.masked, BY=BY, BX=BX, num_warps=warps, num_stages=stages,
     )  # fmt: skip
     return out
-
-
-def _sizes(found: Matrices) -> dict[str, int]:
-    names = ("F0", "F1", "F2", "S0", "S1", "S2")
-    return dict(zip(names, (*found.fields, *found.stored), strict=True))
 
 
 def _cut(high: int, wide: int, n: int, BY: int, BX: int) -> tuple[int, int]:

@@ -16,6 +16,12 @@ __all__ = ["Matrices", "matrices"]
 SMALLEST, LARGEST = 16, 64
 """Sizes of the matrix units' operands, and of what fits into registers."""
 
+PAIRS = ((3, 4), (1, 2), (0, 5)), ((0, 1), (2, 5), (3, 4))
+"""Orbits of the orders 0 and 1 that are multiplied together; numbers as in :mod:`whorl.operators.orbits`."""
+
+ANALYSED, SYNTHESISED = ((0, 1), (3, 4), (2,), (5,)), ((0, 1), (3, 4), (2, 5))
+"""The same of order 2, where cosines and sines are apart, and where they are summed up."""
+
 POWER = -1 / math.log(2.0)
 r"""The logistic function is :math:`1 / (1 + 2^p)` with the power :math:`p = -z / \log 2`."""
 
@@ -46,6 +52,16 @@ class Matrices:
     gate: Tensor
     places: Tensor
     own: dict[int, Tensor]
+
+    @property
+    def components(self) -> int:
+        """How many numbers are kept for a pixel."""
+        return self.stored[0] + 2 * sum(self.stored[1:])
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """As the kernels call them."""
+        return dict(zip(("F0", "F1", "F2", "S0", "S1", "S2"), (*self.fields, *self.stored), strict=True))
 
     def numbers(self, gate: Any, bias: Tensor, level: Tensor | None) -> Tensor:
         """For each picture the factors of the invariants and what the gates add."""
@@ -103,8 +119,8 @@ def _matrices(analysis: Any, synthesis: Any, gate: Any) -> Matrices | None:
         channels,
         fields,
         tuple(-(-count // 8) * 8 for count in analysis.fields),
-        [_whole(m, channels, f) for m, f in zip(first, fields, strict=True)],
-        [_whole(m, f, channels) for m, f in zip(second, fields, strict=True)],
+        [_joined(_whole(m, channels, f), p) for m, f, p in zip(first, fields, (*PAIRS, ANALYSED), strict=True)],
+        [_joined(_whole(m, f, channels), p) for m, f, p in zip(second, fields, (*PAIRS, SYNTHESISED), strict=True)],
         torch.cat([part.flatten() for part in whole.split(fields, 1)]).half(),
         index,
         {},
@@ -118,3 +134,9 @@ def _filled(count: int) -> int:
 def _whole(m: Tensor, rows: int, columns: int) -> Tensor:
     """Matrices filled up with zeros."""
     return torch.nn.functional.pad(m, (0, columns - m.shape[2], 0, rows - m.shape[1])).half().contiguous()
+
+
+def _joined(m: Tensor, groups: Sequence[Sequence[int]]) -> Tensor:
+    """The matrices of several orbits as one; rows take turns, two by two, as the kernels arrange their columns."""
+    parts = [m[list(group)].unflatten(1, (-1, 2)).transpose(0, 1) for group in groups]
+    return torch.cat([part.flatten() for part in parts])
