@@ -1,12 +1,13 @@
 """The trained numbers of a block as the matrices that its CUDA kernels multiply with."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl.operators.orbits import coefficients
@@ -15,12 +16,6 @@ __all__ = ["Matrices", "matrices"]
 
 SMALLEST, LARGEST = 16, 64
 """Sizes of the matrix units' operands, and of what fits into registers."""
-
-PAIRS = ((3, 4), (1, 2), (0, 5)), ((0, 1), (2, 5), (3, 4))
-"""Orbits of the orders 0 and 1 that are multiplied together; numbers as in :mod:`whorl.operators.orbits`."""
-
-ANALYSED, SYNTHESISED = ((0, 1), (3, 4), (2,), (5,)), ((0, 1), (3, 4), (2, 5))
-"""The same of order 2, where cosines and sines are apart, and where they are summed up."""
 
 POWER = -1 / math.log(2.0)
 r"""The logistic function is :math:`1 / (1 + 2^p)` with the power :math:`p = -z / \log 2`."""
@@ -39,7 +34,9 @@ class Matrices:
     stored : tuple of int
         Components of each order that are kept for a pixel.
     analysis, synthesis : list of Tensor
-        For each order six matrices, one for each orbit: mixing times tap.
+        For each order the mixing of its stencils, which differ from the operator's, see ``_stencils``.
+    taps, transposed_taps : dict
+        For each order its stencils, six taps for each.
     gate : Tensor
         For each order the columns of the gate's matrix that its gates need.
     """
@@ -49,6 +46,8 @@ class Matrices:
     stored: tuple[int, ...]
     analysis: list[Tensor]
     synthesis: list[Tensor]
+    taps: dict[str, Any]
+    transposed_taps: dict[str, Any]
     gate: Tensor
     places: Tensor
     own: dict[int, Tensor]
@@ -96,18 +95,11 @@ def _matrices(analysis: Any, synthesis: Any, gate: Any) -> Matrices | None:
     fields, channels = tuple(map(_filled, analysis.fields)), _filled(analysis.channels)
     if max(*fields, channels) > LARGEST:
         return None
-    parts = []
-    for K in (analysis, synthesis):
-        taps = coefficients([K.taps(order) for order in range(3)])
-        if taps is None:
-            return None
-        each = torch.from_numpy(taps).to(gate.matrix.device).view(-1, 6)
-        each = each.split([weight.shape[2] for weight in K.mixing])
-        # (orbits, channels, fields)
-        parts.append([torch.einsum("fcp,pq->qcf", w, t) for w, t in zip(K.mixing, each, strict=True)])
-    first, second = parts
+    first, second = _stencils(analysis), _stencils(synthesis)
+    if first is None or second is None:
+        return None
     # Stencils of order 1 are odd: their transposes have the opposite sign.
-    second = [(-m if order == 1 else m).mT for order, m in enumerate(second)]
+    back = [(-w if order == 1 else w).mT for order, w in enumerate(second[1])]
     places = [sum(fields[:m]) + f for m, count in enumerate(analysis.fields) for f in range(count)]
     # The kernels take logarithms and powers to the base 2.
     units = torch.full((len(places),), POWER).to(gate.matrix)
@@ -119,8 +111,10 @@ def _matrices(analysis: Any, synthesis: Any, gate: Any) -> Matrices | None:
         channels,
         fields,
         tuple(-(-count // 8) * 8 for count in analysis.fields),
-        [_joined(_whole(m, channels, f), p) for m, f, p in zip(first, fields, (*PAIRS, ANALYSED), strict=True)],
-        [_joined(_whole(m, f, channels), p) for m, f, p in zip(second, fields, (*PAIRS, SYNTHESISED), strict=True)],
+        [_whole(w, channels, f) for w, f in zip(first[1], fields, strict=True)],
+        [_whole(w, f, channels) for w, f in zip(back, fields, strict=True)],
+        first[0],
+        second[0],
         torch.cat([part.flatten() for part in whole.split(fields, 1)]).half(),
         index,
         {},
@@ -131,12 +125,42 @@ def _filled(count: int) -> int:
     return max(SMALLEST, 1 << (count - 1).bit_length())
 
 
+def _stencils(K: Any) -> tuple[dict[str, Any], list[Tensor]] | None:
+    """Taps and mixing ``(p, channels, fields)`` of an operator for stencils that need fewer products.
+
+    Of as many orbits as there are stencils, each stencil has the tap 1 on one and 0 on the others: these are
+    combinations of the given stencils. Then their mixing is that of the given ones times their taps there.
+    """
+    given = coefficients([K.taps(order) for order in range(3)])
+    if given is None:
+        return None
+    taps, mixing = {}, []
+    for order, (T, w) in enumerate(zip(np.split(given.reshape(-1, 6).astype(np.float64), _ends(K)), K.mixing, strict=True)):
+        orbits = _independent(T)
+        reduced = np.linalg.solve(T[:, orbits], T)
+        reduced[:, orbits] = np.eye(len(T))
+        taps[f"T{order}"] = tuple(tuple(row) for row in reduced.astype(np.float16).astype(float).tolist())
+        chosen = torch.from_numpy(T[:, orbits]).to(w)
+        mixing.append(torch.einsum("fcp,pq->qcf", w, chosen))
+    return taps, mixing
+
+
+def _ends(K: Any) -> list[int]:
+    counts = [weight.shape[2] for weight in K.mixing]
+    return [counts[0], counts[0] + counts[1]]
+
+
+def _independent(T: NDArray[np.float64]) -> list[int]:
+    """The orbits on which the stencils differ most: each in turn is the one with the largest tap that is left."""
+    left, found = T.copy(), []
+    for _ in range(len(T)):
+        stencil, orbit = np.unravel_index(np.abs(left).argmax(), left.shape)
+        found.append(int(orbit))
+        left -= np.outer(left[:, orbit] / left[stencil, orbit], left[stencil])
+    return found
+
+
 def _whole(m: Tensor, rows: int, columns: int) -> Tensor:
-    """Matrices filled up with zeros."""
-    return torch.nn.functional.pad(m, (0, columns - m.shape[2], 0, rows - m.shape[1])).half().contiguous()
-
-
-def _joined(m: Tensor, groups: Sequence[Sequence[int]]) -> Tensor:
-    """The matrices of several orbits as one; rows take turns, two by two, as the kernels arrange their columns."""
-    parts = [m[list(group)].unflatten(1, (-1, 2)).transpose(0, 1) for group in groups]
-    return torch.cat([part.flatten() for part in parts])
+    """Matrices filled up with zeros, two and two as one: their rows take turns, as the kernels arrange columns."""
+    filled = torch.nn.functional.pad(m, (0, columns - m.shape[2], 0, rows - m.shape[1])).half()
+    return torch.cat([pair.unflatten(1, (-1, 2)).transpose(0, 1).flatten() for pair in filled.split(2)])

@@ -1,0 +1,146 @@
+r"""Sums over orbits of pixels, and their products with matrices.
+
+The taps of a stencil at pixels that a symmetry of the square maps onto each other are equal up to a sign. So pixels of
+such an orbit are added first:
+
+    centre          u(0, 0)
+    axis, d         u(0, d), u(0, -d), u(d, 0), u(-d, 0)                        d = 1, 2
+    corners, d      u(d, d), u(d, -d), u(-d, d), u(-d, -d)                      d = 1, 2
+    oblique         u(1, 2), ... and u(2, 1), ... with all signs
+
+Then come the taps, and the responses of the stencils are multiplied by matrices, which mix channels and fields. Sums,
+responses and matrices are float16; products with matrices are added in float32. Every sum is made so that a quarter
+turn or a mirror image only exchanges its two parts or changes its sign.
+
+Tensors have the pixels of a tile along their first axis, and channels or components of fields along the second, filled
+up to a power of two. What they are filled up with, numbers that happen to lie behind, meets zeros in the matrices.
+"""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
+# fmt: off
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def planes(v, image, pixels, S0: tl.constexpr, S1: tl.constexpr, S2: tl.constexpr):
+    """Where fields of order 0 begin, and the cosines and sines of the others, each of all pixels together."""
+    v += image * pixels * (S0 + 2 * S1 + 2 * S2)
+    c1 = v + pixels.to(tl.int64) * S0
+    s1 = c1 + pixels.to(tl.int64) * S1
+    c2 = s1 + pixels.to(tl.int64) * S1
+    return v, c1, s1, c2, c2 + pixels.to(tl.int64) * S2
+
+
+@triton.jit
+def rows(u, pixel, width, SIZE: tl.constexpr, STRIDE: tl.constexpr):
+    """Places of SIZE components of the pixels in question, and of those one and two rows above and below."""
+    place = u + (pixel * STRIDE)[:, None] + tl.arange(0, SIZE)[None, :]
+    pitch = width * STRIDE
+    return place - 2 * pitch, place - pitch, place, place + pitch, place + 2 * pitch
+
+
+@triton.jit
+def near(row, dy: tl.constexpr, dx: tl.constexpr, STRIDE: tl.constexpr):
+    """Components of the pixels at a distance; neighbours are STRIDE numbers apart."""
+    return tl.load(row[dy + 2] + dx * STRIDE)
+
+
+@triton.jit
+def axis(row, d: tl.constexpr, STRIDE: tl.constexpr):
+    """Of four pixels on the axes all, right - left, below - above, and one axis minus the other."""
+    right, left = near(row, 0, d, STRIDE), near(row, 0, -d, STRIDE)
+    below, above = near(row, d, 0, STRIDE), near(row, -d, 0, STRIDE)
+    across, down = right + left, below + above
+    return across + down, right - left, below - above, across - down
+
+
+@triton.jit
+def corners(row, dy: tl.constexpr, dx: tl.constexpr, STRIDE: tl.constexpr):
+    """Of four pixels in the corners of a rectangle all, right - left, below - above, and one diagonal minus the other."""
+    pp, pm = near(row, dy, dx, STRIDE), near(row, dy, -dx, STRIDE)
+    mp, mm = near(row, -dy, dx, STRIDE), near(row, -dy, -dx, STRIDE)
+    same, other = pp + mm, pm + mp
+    along, across = pp - mm, pm - mp
+    return same + other, along - across, along + across, same - other
+
+
+@triton.jit
+def matrix(place, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    return tl.load(place + tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :])
+
+
+@triton.jit
+def response(sums, TAPS: tl.constexpr, p: tl.constexpr, FIRST: tl.constexpr):
+    """The sums times their taps in stencil p, from tap FIRST on."""
+    total = sums[0] if TAPS[p][FIRST] == 1.0 else sums[0] * TAPS[p][FIRST]
+    for q in tl.static_range(1, len(sums)):
+        if TAPS[p][FIRST + q] == 1.0:
+            total += sums[q]
+        elif TAPS[p][FIRST + q] != 0.0:
+            total = tl.fma(sums[q], tl.full(sums[q].shape, TAPS[p][FIRST + q], tl.float16), total)
+    return total
+
+
+@triton.jit
+def settled(a):
+    """The same numbers. The condition always holds, but Triton does not look into it: so it rearranges them for a
+    product as they are here, and not everything from which they were computed.
+    """
+    return tl.where(tl.arange(0, a.shape[1])[None, :] < a.shape[1], a, 0.0)
+
+
+@triton.jit
+def beside(a, b):
+    """Two responses in one tensor. Their columns take turns, two by two: so they lie in the registers."""
+    P: tl.constexpr = a.shape[0]
+    SIZE: tl.constexpr = a.shape[1]
+    pairs = tl.join(tl.reshape(a, (P, SIZE // 2, 2)), tl.reshape(b, (P, SIZE // 2, 2)))
+    return tl.reshape(tl.permute(pairs, (0, 1, 3, 2)), (P, 2 * SIZE))
+
+
+@triton.jit
+def matrices(place, COUNT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """The matrices of so many stencils, two in one, and the last alone where their number is odd."""
+    found = ()
+    for p in tl.static_range(0, COUNT, 2):
+        found += (matrix(place + p * ROWS * COLUMNS, ROWS * min(2, COUNT - p), COLUMNS),)
+    return found
+
+
+@triton.jit
+def mixed(sums, TAPS: tl.constexpr, FIRST: tl.constexpr, w, total):
+    """Add the responses of all stencils, mixed by their matrices."""
+    for p in tl.static_range(0, len(TAPS), 2):
+        a = response(sums, TAPS, p, FIRST)
+        if p + 1 < len(TAPS):
+            a = beside(a, response(sums, TAPS, p + 1, FIRST))
+        total = tl.dot(settled(a), w[p // 2], total)
+    return total
+
+
+@triton.jit
+def all_sums(row, STRIDE: tl.constexpr):
+    """The sums over all orbits, in the order of `whorl.operators.orbits`: of order 0, cosine and sine of 1 and of 2."""
+    ee1, eo1, oe1, oo1 = axis(row, 1, STRIDE)
+    ee2, eo2, oe2, oo2 = axis(row, 2, STRIDE)
+    ee3, eo3, oe3, oo3 = corners(row, 1, 1, STRIDE)
+    ee4, eo4, oe4, oo4 = corners(row, 2, 2, STRIDE)
+    ee5, eo5, oe5, oo5 = corners(row, 1, 2, STRIDE)
+    ee6, eo6, oe6, oo6 = corners(row, 2, 1, STRIDE)
+    return (
+        (near(row, 0, 0, STRIDE), ee3, ee4, ee1, ee2, ee5 + ee6),
+        (eo1, eo2, eo3, eo5, eo6, eo4),
+        (oe1, oe2, oe3, oe6, oe5, oe4),
+        (oo1, oo2, ee5 - ee6),
+        (oo3, oo4, oo5 + oo6),
+    )
+
+
+@triton.jit
+def put(u, pixel, values, inside, SIZE: tl.constexpr):
+    """Store SIZE components of the pixels inside."""
+    f = tl.arange(0, values.shape[1])[None, :]
+    place = u + (pixel * SIZE)[:, None] + f
+    tl.store(place, values.to(u.dtype.element_ty), mask=inside[:, None] & (f < SIZE))
