@@ -1,10 +1,15 @@
 """On a CUDA device every model gives the CPU's result to rounding, and the same bits again on a second run."""
 
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 import torch
 
 import whorl
 from catalogue import MODELS, noise
+from whorl.networks.photo_cards import load_photo_card
 
 pytestmark = [
     pytest.mark.gpu,
@@ -48,3 +53,61 @@ def test_diffuse_computes_where_told_and_returns_where_the_image_was():
     result = whorl.diffuse(image, contrast=12.0, time=2.0, channel_axis=-1, device="cuda")
     assert result.device == image.device
     assert (result.int() - whorl.diffuse(image, contrast=12.0, time=2.0, channel_axis=-1).int()).abs().max() <= 1
+
+
+@contextmanager
+def exactly() -> Iterator[None]:
+    """Without kernels that round to 11 bits, and without convolutions that do."""
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = True
+
+
+def photograph_like(channels: int) -> tuple[torch.Tensor, torch.Tensor]:
+    y, x = torch.meshgrid(torch.arange(160.0), torch.arange(200.0), indexing="ij")
+    clean = 128 + 60 * torch.sin(x / 17) * torch.cos(y / 23) + 40 * ((x // 40 + y // 40) % 2)
+    noisy = clean + 25 * torch.randn(channels, 160, 200, generator=torch.Generator().manual_seed(0))
+    return clean.cuda(), noisy[None].cuda()
+
+
+@pytest.mark.parametrize(
+    "name", ["photo-8k", "photo-27k", "photo-27k-stable", "photo-66k", "photo-grey", "photo-colour"]
+)
+@torch.no_grad()
+def test_networks_for_photographs_by_kernels(name):
+    network = load_photo_card(name).build().cuda().eval()
+    clean, noisy = photograph_like(network.spec.channels)
+    more = (torch.tensor(25.0, device="cuda"),) if network.spec.blind else ()
+    found = network(noisy, *more)
+    with exactly():
+        exact = network(noisy, *more)
+    assert not torch.equal(found, exact)  # there were kernels
+    # Rounding of 2^-12 in each of twelve applications, far below the noise that is left.
+    assert (found - exact).abs().max() <= 0.5
+    psnr = [10 * math.log10(255**2 / float((u - clean).square().mean())) for u in (found, exact)]
+    assert abs(psnr[0] - psnr[1]) < 0.004  # on a picture this small
+    assert torch.equal(found, network(noisy, *more))
+    block, level = network.blocks[0], network.level(*more, noisy) if more else None
+    u = torch.randn(1, block.analysis.channels, 40, 50, device="cuda")
+    once = block(u, 0, level)
+    for turned in (lambda v: v.rot90(1, (2, 3)), lambda v: v.flip(3)):
+        assert torch.equal(block(turned(u), 0, level), turned(once))
+    inner = slice(block.reach, -block.reach)
+    assert torch.equal(block(u[..., 3:38, 5:47], 0, level)[..., inner, inner], once[..., 3:38, 5:47][..., inner, inner])
+
+
+@pytest.mark.parametrize("name", ["photo-27k", "photo-27k-stable", "photo-66k", "photo-grey"])
+@torch.no_grad()
+def test_networks_stay_finite_by_kernels_where_they_are(name):
+    network = load_photo_card(name).build().cuda().eval()
+    more = (25.0,) if network.spec.blind else ()
+    y, x = torch.meshgrid(torch.arange(64.0), torch.arange(64.0), indexing="ij")
+    board = 255 * ((x + y) % 2)
+    for wild in (board, 255 * torch.randint(0, 2, (64, 64)).float(), board + 55 * torch.randn(64, 64), 1e5 * board):
+        found = network(wild[None, None].cuda(), *more)
+        with exactly():
+            exact = network(wild[None, None].cuda(), *more)
+        assert bool(exact.isfinite().all())
+        assert bool(found.isfinite().all())

@@ -1,17 +1,24 @@
 """``PYTHONPATH=src python -m benchmarks.gpu.photo [--out FOLDER]``: networks for photographs beside DnCNN-S on one GPU.
 
-A grey picture of 1024 x 1024, in float32 and with responses in bfloat16, each network as torch compiles it.
+A picture of 1024 x 1024. Ours as users get them, by kernels that round factors to 11 bits as torch's convolutions do by
+default; DnCNN-S compiled by torch, with such convolutions in float32 and with everything in bfloat16.
 """
 
+import math
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from benchmarks.gpu.clock import DEVICE, timed
 from benchmarks.gpu.report import Rows, measured
+from whorl.engines.cuda.gated import Tiling
+from whorl.networks.photo import PhotoNetwork
 from whorl.networks.photo_cards import load_photo_card
 
 SIZE = 1024
-NETWORKS = ("photo-8k", "photo-27k", "photo-66k")
+NETWORKS = ("photo-8k", "photo-27k", "photo-27k-stable", "photo-66k", "photo-grey", "photo-colour")
+NOISE = 25.0
+TILES = ((8, 8, 4), (4, 16, 4), (8, 16, 4), (8, 16, 8), (16, 8, 8))
 
 
 def dncnn_s() -> nn.Module:
@@ -22,32 +29,113 @@ def dncnn_s() -> nn.Module:
     return nn.Sequential(*layers, nn.Conv2d(64, 1, 3, padding=1))
 
 
-def rows() -> Rows:
-    picture = 255 * torch.rand(1, 1, SIZE, SIZE, device=DEVICE)
+def loaded(name: str) -> tuple[PhotoNetwork, tuple[Tensor, ...]]:
+    """A shipped network on the device, and what it takes beside the picture."""
+    network = load_photo_card(name).build().to(DEVICE).eval()
+    return network, (torch.tensor(NOISE, device=DEVICE),) if network.spec.blind else ()
+
+
+def in_a_row(call: object, calls: int = 5) -> float:
+    """Best seconds of a call among calls made one after the other, with all that the processor does for them."""
+    assert callable(call)
+    best = math.inf
+    for _ in range(5):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        for _ in range(calls):
+            call()
+        end.record()
+        end.synchronize()
+        best = min(best, start.elapsed_time(end) * 1e-3 / calls)
+    return best
+
+
+@torch.no_grad()
+def one_picture() -> Rows:
     found: Rows = []
-    for half in (False, True):
-        kind = "bfloat16" if half else "float32"
-        peer = dncnn_s().to(DEVICE).eval().to(torch.bfloat16 if half else torch.float32)
-        peer = peer.to(memory_format=torch.channels_last)
-        compiled = torch.compile(peer)
-        given = (picture / 255).to(torch.bfloat16 if half else torch.float32, memory_format=torch.channels_last)
-        with torch.no_grad():
-            best, median = timed(lambda run=compiled, u=given: run(u), calls=3)
-        floor = best
-        found.append({"method": f"DnCNN-S, {kind}", "best_s": best, "median_s": median})
-        print(f"   DnCNN-S   {kind:8s} {1e3 * best:8.3f} ms", flush=True)
-        for name in NETWORKS:
-            network = load_photo_card(name).build().to(DEVICE).compiled()
-            network.low_precision = half
-            with torch.no_grad():
-                best, median = timed(lambda run=network: run(picture), calls=3)
-            found.append({"method": f"{name}, {kind}", "best_s": best, "median_s": median, "share": best / floor})
-            print(f"   {name:9s} {kind:8s} {1e3 * best:8.3f} ms  {best / floor:5.2f} of DnCNN-S", flush=True)
+    floors = {}
+    for kind in (torch.float32, torch.bfloat16):
+        name = str(kind).removeprefix("torch.")
+        peer = torch.compile(dncnn_s().to(DEVICE, kind).eval().to(memory_format=torch.channels_last))
+        given = torch.rand(1, 1, SIZE, SIZE, device=DEVICE, dtype=kind).to(memory_format=torch.channels_last)
+        best, median = timed(lambda run=peer, u=given: run(u), calls=3)
+        floors[name] = best
+        found.append({"method": f"DnCNN-S, {name}", "best_s": best, "median_s": median})
+        print(f"   DnCNN-S, {name:8s} {1e3 * best:8.3f} ms", flush=True)
+    for name in NETWORKS:
+        network, more = loaded(name)
+        picture = 255 * torch.rand(1, network.spec.channels, SIZE, SIZE, device=DEVICE)
+        best, median = timed(lambda run=network, u=picture, more=more: run(u, *more), calls=3)
+        plain = in_a_row(lambda run=network, u=picture, more=more: run(u, *more))
+        torch.cuda.reset_peak_memory_stats()
+        network(picture, *more)
+        peak = torch.cuda.max_memory_allocated() / 2**20
+        found.append(
+            {"method": f"{name}, float32", "best_s": best, "median_s": median, "share": best / floors["float32"],
+             "share_of_bfloat16": best / floors["bfloat16"], "in_a_row_s": plain, "peak_mib": peak}
+        )  # fmt: skip
+        print(
+            f"   {name:16s} {1e3 * best:8.3f} ms  {best / floors['float32']:5.2f} of DnCNN-S, "
+            f"{best / floors['bfloat16']:5.2f} of it in bfloat16; one after the other {1e3 * plain:.3f} ms, "
+            f"{peak:.0f} MiB", flush=True,
+        )  # fmt: skip
+    return found
+
+
+def psnr(u: Tensor, clean: Tensor) -> float:
+    return 10 * math.log10(255**2 / float((u - clean).square().mean()))
+
+
+@torch.no_grad()
+def agreement() -> Rows:
+    """Differences in grey values from the same networks without rounding, and after a quarter turn."""
+    found: Rows = []
+    y, x = torch.meshgrid(torch.arange(512.0), torch.arange(512.0), indexing="ij")
+    clean = 128 + 60 * torch.sin(x / 17) * torch.cos(y / 23) + 40 * ((x // 40 + y // 40) % 2)
+    noise = torch.randn(512, 512, generator=torch.Generator().manual_seed(0))
+    for name in NETWORKS:
+        network, more = loaded(name)
+        shape = (1, network.spec.channels, 512, 512)
+        truth = clean.expand(shape).to(DEVICE)
+        noisy = (clean + NOISE * noise).expand(shape).to(DEVICE)
+        mine, turned = network(noisy, *more), network(noisy.rot90(1, (2, 3)), *more).rot90(-1, (2, 3))
+        torch.backends.cudnn.allow_tf32 = False
+        try:
+            exact = network(noisy, *more)
+        finally:
+            torch.backends.cudnn.allow_tf32 = True
+        largest, gain = float((mine - exact).abs().max()), psnr(mine, truth) - psnr(exact, truth)
+        turn = float((mine - turned).abs().max())
+        found.append({"method": name, "largest_difference": largest, "psnr_difference": gain, "turn_difference": turn})
+        print(f"   {name:16s} at most {largest:.3f} grey values, {gain:+.5f} dB; quarter turn {turn:.2g}", flush=True)
+    return found
+
+
+@torch.no_grad()
+def tilings() -> Rows:
+    """One application of a block under other tiles; rows and columns of a tile, and warps."""
+    found: Rows = []
+    for name in ("photo-27k", "photo-grey"):
+        network, _ = loaded(name)
+        level = network.level(NOISE, torch.zeros(1, device=DEVICE))
+        block = network.blocks[0]
+        u = block(torch.randn(1, block.analysis.channels, SIZE, SIZE, device=DEVICE), 0, level)
+        for kernel in ("analysis", "gates", "synthesis"):
+            kept = getattr(Tiling, kernel)
+            for tile in TILES if kernel != "gates" or network.spec.rho else ():
+                setattr(Tiling, kernel, tile)
+                try:
+                    best, median = timed(lambda b=block, level=level, u=u: b(u, 0, level), calls=3)
+                finally:
+                    setattr(Tiling, kernel, kept)
+                found.append({"method": f"{name}, {kernel}, {tile}", "best_s": best, "median_s": median})
+                print(f"   {name:10s} {kernel:9s} {tile!s:12s} {1e6 * best:8.1f} us", flush=True)
     return found
 
 
 def main() -> None:
-    measured("gpu_photo", "python -m benchmarks.gpu.photo", __doc__, {"one picture": rows})
+    parts = {"one picture": one_picture, "agreement": agreement, "tilings": tilings}
+    measured("gpu_photo", "python -m benchmarks.gpu.photo", __doc__, parts)
 
 
 if __name__ == "__main__":

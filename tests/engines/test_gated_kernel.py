@@ -14,9 +14,9 @@ from whorl.blocks.guided import GuidedBlock
 from whorl.engines.cpu.arithmetic import at, compiled, log1p, put
 from whorl.engines.cpu.gated import applied
 from whorl.engines.cpu.matrix_product import LANES, packed, product
-from whorl.operators.orbits import coefficients
 from whorl.invariance import SYMMETRIES
 from whorl.operators import SteerableMap
+from whorl.operators.orbits import coefficients
 
 EPS = torch.finfo(torch.float32).eps
 CASES = {

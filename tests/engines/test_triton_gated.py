@@ -11,16 +11,18 @@ pytest.importorskip("triton")
 
 from whorl.engines.cuda.gated import applied
 
-# Pixels, sums of them, matrices and fields are rounded to 11 bits: some ten roundings of 2^-11, each between
-# -1/2 and 1/2 and independent of the others, and fewer where they average out.
-LIMIT = 1e-3
+# Pixels, their sums, taps, responses, matrices and fields are rounded to 11 bits: some twenty roundings of 2^-12 on
+# average, half of which go either way.
+LIMIT = 2e-3
 
 
 def test_blocks_agree_with_the_plain_ones_up_to_their_rounding() -> None:
     errors = errors_of("triton_gated.py", 300)
     assert errors.pop("quarter turn") == 0.0
     assert errors.pop("mirror image") == 0.0
-    assert len(errors) == 5
+    # Numbers so large open and close gates at once: one that rounding turns over changes a field altogether.
+    assert errors.pop("three applications, 1e+09") <= 0.2
+    assert len(errors) == 7
     assert not {case: error for case, error in errors.items() if not 0 < error <= LIMIT}, errors
 
 
@@ -30,7 +32,13 @@ def test_what_has_no_kernels_is_left_to_others() -> None:
     gate = Gated(K.orders, levelled=True)
     level = torch.zeros(1, 1, 8, 8)
     assert applied(u, K, K, gate, gate.bias[0], level, 1.0) is None  # a map of levels
-    for fields, size, rho in (((4, 2), 5, 0), ((4, 2, 0), 5, 0), ((4, 2, 1), 7, 0), ((4, 2, 1), 5, 2), ((65, 2, 1), 5, 0)):
+    for fields, size, rho in (
+        ((4, 2), 5, 0),
+        ((4, 2, 0), 5, 0),
+        ((4, 2, 1), 7, 0),
+        ((4, 2, 1), 5, 2),
+        ((65, 2, 1), 5, 0),
+    ):
         K = SteerableMap(4, fields, size)
         gate = Gated(K.orders, rho)
         assert applied(u, K, K, gate, gate.bias[0], None, 1.0) is None

@@ -53,7 +53,7 @@ def guided() -> GuidedBlock:
 def main() -> None:
     torch.manual_seed(1)
     found: dict[str, Any] = {}
-    large = (16, 16, 4, 1)  # the interpreter pays per program: few tiles, large ones
+    large = (16, 16, 4, None)  # the interpreter pays per program: few tiles, large ones
     Tiling.analysis = Tiling.gates = Tiling.synthesis = large
     plain = gated((5, 3, 2)).eval()
     smoothed = gated((17, 3, 2), rho=1, levelled=True).eval()
@@ -62,12 +62,31 @@ def main() -> None:
             parameter.add_(0.3 * torch.randn_like(parameter))
         found[name] = error(block.to(DEVICE), torch.randn(1, block.analysis.channels, 5, 9, device=DEVICE))
     u = torch.randn(2, 6, 7, 6, device=DEVICE)
-    found["smoothed, two levels"] = error(smoothed.to(DEVICE), u, torch.tensor([0.4, -0.7], device=DEVICE)[:, None, None, None])
-    Tiling.analysis = Tiling.synthesis = (4, 8, 2, 1)  # several tiles, some of which end inside and beyond the picture
+    found["smoothed, two levels"] = error(
+        smoothed.to(DEVICE), u, torch.tensor([0.4, -0.7], device=DEVICE)[:, None, None, None]
+    )
+    Tiling.analysis = Tiling.synthesis = (
+        4,
+        8,
+        2,
+        None,
+    )  # several tiles, some of which end inside and beyond the picture
     Tiling.programs = 3
     u = torch.randn(1, 6, 9, 13, device=DEVICE)
     found["tiles"] = error(plain, u)
     Tiling.analysis = Tiling.synthesis = large
+    # Streams handed on, between blocks with other bounds, as large as they are and far beyond float16.
+    other = gated((5, 3, 2)).eval().to(DEVICE)
+    for size in (1.0, 1e9):
+        mine, exact = size * u, size * u.double()
+        for block in (plain, other, plain):
+            mine = result(block, mine)
+            exact = exact - block.double().change(exact, block.gate.bias[1])
+            block.float()
+        found[f"three applications, {size:g}"] = float((mine - exact).norm() / (exact - size * u).norm())
+    changed = result(plain, u)
+    changed *= 2
+    found["changed in place"] = error(plain, changed)
     here, turned, flipped = result(plain, u), result(plain, u.rot90(1, (2, 3))), result(plain, u.flip(3))
     found["quarter turn"] = float((turned - here.rot90(1, (2, 3))).abs().max())
     found["mirror image"] = float((flipped - here.flip(3)).abs().max())

@@ -1,5 +1,6 @@
 """Blocks of learned steerable operators and gates: the diffusion block with a learned matrix in the place of g."""
 
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -129,7 +130,7 @@ def stable_step(s: Tensor, operator: SteerableMap, estimate: NormEstimate | None
 
 def factorised(K1: SteerableMap, K2: SteerableMap, phi: Gated) -> bool:
     """Whether there are compiled loops for a block with these parts: on a processor and in float32."""
-    if not _on_processor(*K1.parameters(), *K2.parameters(), *phi.parameters()):
+    if not _on_processor(*_parameters(K1, K2, phi)):
         return False
     level = torch.zeros(1, 1, 1, 1) if phi.levelled else None
     # Engines build on blocks; here one of them is looked up, as an option.
@@ -140,22 +141,25 @@ def _compiled(
     u: Image, K1: SteerableMap, K2: SteerableMap, phi: Gated, bias: Tensor, level: Tensor | None, tau: float | Tensor
 ) -> Image | None:
     r""":math:`u - \tau K_2^*\, \Phi(K_1 u)` from compiled loops where no gradient is needed."""
-    numbers = (u, *K1.parameters(), *K2.parameters(), *phi.parameters())
-    if torch.is_grad_enabled() and any(each.requires_grad for each in numbers):
+    if torch.is_grad_enabled() and any(each.requires_grad for each in (u, *_parameters(K1, K2, phi))):
         return None
     done: Tensor | None = None
-    if _on_processor(*numbers):
-        done = import_module("whorl.engines.cpu.gated").applied(u, K1, K2, phi, bias, level, float(tau))
-    elif _on_cuda(*numbers):
+    if u.is_cuda and _installed("triton"):
         done = import_module("whorl.engines.cuda.gated").applied(u, K1, K2, phi, bias, level, tau)
+    elif _on_processor(u, *_parameters(K1, K2, phi)):
+        done = import_module("whorl.engines.cpu.gated").applied(u, K1, K2, phi, bias, level, float(tau))
     return done
+
+
+def _parameters(*parts: nn.Module) -> list[Tensor]:
+    return [each for part in parts for each in part.parameters()]
 
 
 def _on_processor(*numbers: Tensor) -> bool:
     same = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in numbers)
-    return same and find_spec("numba") is not None
+    return same and _installed("numba")
 
 
-def _on_cuda(*numbers: Tensor) -> bool:
-    same = all(each.device.type == "cuda" and each.dtype == torch.float32 for each in numbers)
-    return same and find_spec("triton") is not None
+@cache
+def _installed(package: str) -> bool:
+    return find_spec(package) is not None

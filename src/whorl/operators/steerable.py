@@ -57,6 +57,7 @@ class SteerableMap(Operator):
     """
 
     _held: Tensor | None = None
+    _holding: torch.dtype | None = None
 
     def __init__(
         self,
@@ -97,16 +98,23 @@ class SteerableMap(Operator):
             torch.einsum("fcp,pkyx->fkcyx", weight, self.taps(order)).flatten(0, 1)
             for order, weight in enumerate(self.mixing)
         ]
-        return torch.cat(parts).to(dtype=dtype, memory_format=torch.channels_last)
+        made = torch.cat(parts).to(dtype=dtype, memory_format=torch.channels_last)
+        if made.dtype == self._holding and not torch.is_grad_enabled() and not torch.compiler.is_compiling():
+            self._held = made
+        return made
 
     @contextmanager
     def held(self, dtype: torch.dtype) -> Iterator[None]:
-        """Compute the convolution once for everything inside; for a map that is applied many times."""
-        self._held = self.kernel(dtype)
+        """Compute the convolution once for everything inside; for a map that is applied many times.
+
+        Where no gradient is needed it may never be: compiled kernels read the weights themselves.
+        """
+        self._holding = dtype
+        self._held = self.kernel(dtype) if torch.is_grad_enabled() else None
         try:
             yield
         finally:
-            self._held = None
+            self._held = self._holding = None
 
     def taps(self, order: int) -> Tensor:
         """The stencils of an order, ``(p, k, size, size)``."""

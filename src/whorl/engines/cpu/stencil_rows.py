@@ -16,6 +16,7 @@ from whorl.operators.orbits import EQUAL, ODD, OPPOSITE, TWICE_ODD
 
 __all__ = ["mixed_stencils", "transposes"]
 
+
 @cache
 def mixed_stencils(profiles: tuple[int, int, int], channels: int, begin: bool) -> Callable[..., None]:
     """Fields from the stencils of so many channels: added to ``v``, or written to it where a sum is to ``begin``.

@@ -10,19 +10,18 @@ computed for some pixels beyond the border like all others, and the transposed o
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-import triton
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from whorl.engines.capabilities import interpreted
 from whorl.engines.selection import transformed
-from whorl.operators.boundary import mirror
 from whorl.operators.orbits import RADIUS
 
-from .gated_kernels import analysis_kernel, synthesis_kernel
+from .gated_kernels import analysis_kernel, copy_kernel, synthesis_kernel
 from .gated_numbers import Matrices, matrices
 from .gates import gate_kernel
 
@@ -34,37 +33,74 @@ LARGEST = 2**31
 SLACK = 64
 """Zeros behind what kernels read: they read a few numbers more than there are."""
 
-_rounded: Any = WeakTensorKeyDictionary()  # of streams that kernels made: their state, and copies in float16
+ROUNDS = 64
+"""Applications after which a chain of streams begins with new memory."""
+
+_prepared: Any = WeakTensorKeyDictionary()  # streams that kernels made, and what they left for the next application
 
 
 class Tiling:
     """How the work is cut; none of it changes a result."""
 
-    analysis = (8, 8, 4)  # rows and columns of a tile, warps
-    gates = (8, 8, 4)
-    synthesis = (8, 8, 4)
-    programs = 132 * 4
+    analysis = (2, 32, 4, None)  # rows and columns of a tile, warps, most registers of a thread
+    gates = (8, 8, 4, None)
+    synthesis = (2, 32, 4, 128)
+    programs = 132 * 24
+
+
+@dataclass
+class Prepared:
+    """What an application begins from, beside the stream: room for all that it computes, handed on to the next.
+
+    Attributes
+    ----------
+    state : tuple
+        Of the stream, to notice that it was changed.
+    copy : Tensor
+        The stream in float16, scaled, and mirrored at its border.
+    fields : Tensor
+        Room for fields.
+    peaks : Tensor
+        The largest absolute numbers of all streams in this room, for each picture.
+    number : int
+        Of the stream, counted from 0.
+    scaled_by : int
+        The number of the stream whose peak scaled the copy.
+    unit, reach : float
+        The copy's scale for a usual peak, and how many times larger than that peak the stream may be.
+    """
+
+    state: tuple[Any, ...]
+    copy: Tensor
+    fields: list[Tensor]
+    peaks: Tensor
+    number: int
+    scaled_by: int
+    unit: float
+    reach: float
 
 
 def applied(
     u: Tensor, analysis: Any, synthesis: Any, gate: Any, bias: Tensor, level: Tensor | None, tau: float | Tensor
 ) -> Tensor | None:
-    """The stream after one application, or None where there are no kernels for it.
-
-    It must be far from the largest number of float16: below 8000, where a picture from 0 to 255 stays below 100.
-    """
-    n, _, H, W = u.shape
+    """The stream after one application, or None where there are no kernels for it."""
+    _, _, H, W = u.shape
     # The copy in float16 looks so far beyond the border; a single reflection must reach it.
     margin = 2 * RADIUS + gate.rho
-    if u.dtype != torch.float32 or transformed(u) or not n or min(H, W) < margin or not rounding_allowed():
+    if u.dtype != torch.float32 or u.device != gate.matrix.device or not u.numel() or min(H, W) < margin:
+        return None
+    if transformed(u) or not rounding_allowed():
         return None
     if level is not None and level.shape[1:] != (1, 1, 1):
         return None  # a map of levels
     found = matrices(analysis, synthesis, gate)
     if found is None or (H + 2 * margin) * (W + 2 * margin) * found.components >= LARGEST:
         return None
-    v = _fields(_copied(u, margin), found, found.numbers(gate, bias, level), gate.rho)
-    return _stepped(u, v, found, tau.detach() if isinstance(tau, Tensor) else u.new_full((), tau), margin)
+    given, u = u, u.detach().permute(0, 2, 3, 1).contiguous()
+    prepared = _begun(given, u, found, margin)
+    v = _fields(prepared, found, found.numbers(gate, bias, level))
+    growth = found.growth(tau if isinstance(tau, float) else 2 / max(analysis.squared_norm_bound(), 1e-30))
+    return _stepped(u, v, found, found.step(tau), prepared, margin, growth)
 
 
 def rounding_allowed() -> bool:
@@ -75,71 +111,91 @@ def rounding_allowed() -> bool:
     return bool(convolutions.fp32_precision == "tf32")
 
 
-def _copied(u: Tensor, margin: int) -> Tensor:
-    """The stream in float16, mirrored at its border: the copy that was made with it, or a new one."""
-    known = _rounded.get(u)
-    if known is not None and known[0] == (margin, _state(u)):
-        copy: Tensor = known[1]
-        return copy
-    whole = mirror(u.detach(), margin).permute(0, 2, 3, 1)
-    return _room(whole.shape, torch.float16, u.device).copy_(whole)
+def _state(u: Tensor, margin: int, components: int) -> tuple[Any, ...]:
+    """What changes whenever the tensor is changed, where torch counts that; and the sizes of the room."""
+    return (None if u.is_inference() else u._version), margin, components
 
 
-def _state(u: Tensor) -> int | None:
-    """What changes whenever the tensor is changed; torch does not count that in its inference mode."""
-    return None if u.is_inference() else u._version
+def _begun(given: Tensor, u: Tensor, found: Matrices, margin: int) -> Prepared:
+    """What was prepared with the stream, or the same made anew. The stream is left without it: room is used again."""
+    n, H, W, C = u.shape
+    state, largest = _state(given, margin, found.components), found.copy_unit(1.0)
+    prepared: Prepared | None = _prepared.pop(given, None)
+    if prepared is None or prepared.state != state or prepared.number + 1 == ROUNDS:
+        margins = range(margin - RADIUS, RADIUS - 1, -1)
+        prepared = Prepared(
+            state,
+            _room((n, H + 2 * margin, W + 2 * margin, C), u.device),
+            [_room((n, H + 2 * m, W + 2 * m, found.components), u.device) for m in margins],
+            torch.zeros(ROUNDS, n, dtype=u.dtype, device=u.device),
+            0, 0, math.inf, 1.0,
+        )  # fmt: skip
+        prepared.peaks[0] = torch.linalg.vector_norm(u.flatten(1), math.inf, dim=1)
+    if prepared.unit * prepared.reach > largest:
+        prepared.unit, prepared.reach, prepared.scaled_by = largest, 1.0, prepared.number
+        BY, BX, _, _ = Tiling.analysis
+        copy_kernel[-(-W // BX), -(-H // BY), n](
+            u, prepared.copy, prepared.peaks, largest, prepared.number * n, H, W, C=C, CB=found.channels, MARGIN=margin,
+            BY=BY, BX=BX,
+        )  # fmt: skip
+    return prepared
 
 
-def _fields(u: Tensor, found: Matrices, numbers: Tensor, rho: int) -> Tensor:
-    """The gated fields of the stream, which has a margin of two pixels more than they, and one more where smoothed."""
-    n, high, wide, C = u.shape
-    high, wide, own = high - 2 * RADIUS, wide - 2 * RADIUS, int(len(numbers) > 1)
-    v = _room((n, high, wide, found.components), torch.float16, u.device)
-    BY, BX, warps = Tiling.analysis
+def _fields(prepared: Prepared, found: Matrices, numbers: Tensor) -> Tensor:
+    """The gated fields of the stream."""
+    u, v = prepared.copy, prepared.fields[0]
+    n, high, wide, _ = v.shape
+    smoothed, own, now = len(prepared.fields) > 1, int(len(numbers) > 1), prepared.number * n
+    BY, BX, warps, registers = Tiling.analysis
     strips, steps = _cut(high, wide, n, BY, BX)
     analysis_kernel[strips, n](
-        u, v, *found.analysis, found.gate, numbers, own, high, wide, steps, C=C, CB=found.channels, **found.sizes, **found.taps,
-        GATED=rho == 0, FAST=not interpreted(), BY=BY, BX=BX, num_warps=warps, num_stages=1, enable_fp_fusion=False,
+        u, v, *found.analysis, found.gate, numbers, prepared.peaks, prepared.unit, found.field_unit,
+        prepared.scaled_by * n, now, own, high, wide, steps, C=u.shape[3], CB=found.channels, **found.sizes,
+        **found.taps, GATED=not smoothed, FAST=not interpreted(), BY=BY, BX=BX, num_warps=warps, num_stages=1,
+        maxnreg=registers, enable_fp_fusion=False,
     )  # fmt: skip
-    if rho == 0:
+    if not smoothed:
         return v
-    high, wide = high - 2, wide - 2
-    gated = _room((n, high, wide, found.components), torch.float16, u.device)
-    BY, BX, warps = Tiling.gates
+    gated = prepared.fields[1]
+    n, high, wide, _ = gated.shape
+    BY, BX, warps, registers = Tiling.gates
     strips, steps = _cut(high, wide, n, BY, BX)
     gate_kernel[strips, n](
-        v, gated, found.gate, numbers, own, high, wide, steps, **found.sizes, FAST=not interpreted(), BY=BY, BX=BX,
-        num_warps=warps, num_stages=1, enable_fp_fusion=False,
+        v, gated, found.gate, numbers, prepared.peaks, found.field_unit, now, own, high, wide, steps, **found.sizes,
+        FAST=not interpreted(), BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers, enable_fp_fusion=False,
     )  # fmt: skip
     return gated
 
 
-def _stepped(u: Tensor, v: Tensor, found: Matrices, tau: Tensor, margin: int) -> Tensor:
-    """The stream after the step, and its copy for the next application."""
-    u = u.detach().permute(0, 2, 3, 1).contiguous()
+def _stepped(
+    u: Tensor, v: Tensor, found: Matrices, tau: Tensor, prepared: Prepared, margin: int, growth: float
+) -> Tensor:
+    """The stream after the step, prepared for the next application."""
     n, H, W, C = u.shape
-    out, copy = torch.empty_like(u), _room((n, H + 2 * margin, W + 2 * margin, C), torch.float16, u.device)
-    BY, BX, warps = Tiling.synthesis
+    out, number, unit = torch.empty_like(u), prepared.number, found.copy_unit(growth)
+    BY, BX, warps, registers = Tiling.synthesis
     strips, steps = _cut(H, W, n, BY, BX)
     synthesis_kernel[strips, n](
-        v, u, out, copy, *found.synthesis, tau, H, W, steps, C=C, CB=found.channels, **found.sizes, **found.transposed_taps, MARGIN=margin,
-        BY=BY, BX=BX, num_warps=warps, num_stages=1, enable_fp_fusion=False,
+        v, u, out, prepared.copy, *found.synthesis, tau, prepared.peaks, found.field_unit, unit, number * n,
+        (number + 1) * n, H, W, steps, C=C, CB=found.channels, **found.sizes, **found.transposed_taps, MARGIN=margin,
+        BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers, enable_fp_fusion=False,
     )  # fmt: skip
     result = out.permute(0, 3, 1, 2)
-    _rounded[result] = (margin, _state(result)), copy
+    state = _state(result, margin, found.components)
+    _prepared[result] = replace(prepared, state=state, number=number + 1, scaled_by=number, unit=unit, reach=growth)
     return result
 
 
-def _room(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Tensor:
+def _room(shape: Sequence[int], device: torch.device) -> Tensor:
+    """Room in float16."""
     size = math.prod(shape)
-    room = torch.empty(size + SLACK, dtype=dtype, device=device)
+    room = torch.empty(size + SLACK, dtype=torch.float16, device=device)
     room[size:].zero_()
     return room[:size].view(*shape)
 
 
 def _cut(high: int, wide: int, n: int, BY: int, BX: int) -> tuple[int, int]:
     """Programs for one picture, and how many tiles each works on, one below the other."""
-    across, down = triton.cdiv(wide, BX), triton.cdiv(high, BY)
-    segments = min(down, max(1, round(Tiling.programs / (across * n))))
-    steps = triton.cdiv(down, segments)
-    return across * triton.cdiv(down, steps), steps
+    across, down = -(-wide // BX), -(-high // BY)
+    steps = max(1, down * across * n // Tiling.programs)
+    return across * -(-down // steps), steps

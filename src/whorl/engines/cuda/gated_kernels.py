@@ -10,12 +10,12 @@ import triton
 import triton.language as tl
 
 from .gates import SIZES, gate_matrix, gates, seen
-from .orbits import all_sums, matrices, mixed, planes, put, rows
+from .orbits import all_sums, matrices, mirrored, mixed, planes, put, rows, scale, settled
 
 
 @triton.jit(do_not_specialize=SIZES)
 def analysis_kernel(
-    u, v, W0, W1, W2, G, numbers, own, height, width, steps,
+    u, v, W0, W1, W2, G, numbers, peaks, unit, field_unit, before, now, own, height, width, steps,
     C: tl.constexpr, CB: tl.constexpr, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr,
     S0: tl.constexpr, S1: tl.constexpr, S2: tl.constexpr, T0: tl.constexpr, T1: tl.constexpr, T2: tl.constexpr,
     GATED: tl.constexpr, FAST: tl.constexpr, BY: tl.constexpr, BX: tl.constexpr,
@@ -23,8 +23,8 @@ def analysis_kernel(
     """Fields, times their gates where GATED. Grid (strips of tiles, images).
 
     Height and width are those of `v`; the stream `u` has a margin of two pixels around it. `numbers` holds for every
-    picture what the gates need. Fields lie in `v` by their orders, and in each pixel by pixel: S0 of order 0, and S1
-    and S2 cosines and sines of the others.
+    picture what the gates need, and `peaks` the largest numbers by which `u` and `v` are scaled. Fields lie in `v` by
+    their orders, and in each pixel by pixel: S0 of order 0, and S1 and S2 cosines and sines of the others.
     """
     P: tl.constexpr = BY * BX
     wide, image = width + 4, tl.program_id(1).to(tl.int64)
@@ -36,6 +36,8 @@ def analysis_kernel(
     p = tl.arange(0, P)
     x = strip * BX + p % BX
     A0, A1, A2 = matrices(W0, len(T0), CB, F0), matrices(W1, len(T1), CB, F1), matrices(W2, len(T2), CB, F2)
+    unscaled, small = 1.0 / scale(peaks + before + image, unit), scale(peaks + now + image, 1.0)
+    factor = unscaled * scale(peaks + now + image, field_unit)
     if GATED:
         gating = gate_matrix(G, F0, F1, F2)
     for step in range(tl.minimum(steps, tl.cdiv(height, BY) - segment * steps)):
@@ -49,31 +51,36 @@ def analysis_kernel(
         s2 = mixed(sums[4], T2, 3, A2, tl.zeros((P, F2), tl.float32))
         pixel, inside = y * width + x, (y < height) & (x < width)
         if GATED:
-            a, ALL = seen(c0, c1 * c1 + s1 * s1, c2 * c2 + s2 * s2, numbers, F0, F1, F2, FAST), F0 + F1 + F2
-            c0 *= gates(a, gating[0], numbers + ALL, FAST)
-        put(v0, pixel, c0, inside, S0)
+            i1, i2, ALL = c1 * c1 + s1 * s1, c2 * c2 + s2 * s2, F0 + F1 + F2
+            a = seen(c0, i1, i2, numbers, unscaled, small, F0, F1, F2, FAST)
+        gate = factor
         if GATED:
-            gate = gates(a, gating[1], numbers + ALL + F0, FAST)
-            c1, s1 = c1 * gate, s1 * gate
-        put(vc1, pixel, c1, inside, S1)
-        put(vs1, pixel, s1, inside, S1)
+            gate *= gates(a, gating[0], numbers + ALL, small, FAST)
+        put(v0, pixel, c0 * gate, inside, S0)
+        gate = factor
         if GATED:
-            gate = gates(a, gating[2], numbers + ALL + F0 + F1, FAST)
-            c2, s2 = c2 * gate, s2 * gate
-        put(vc2, pixel, c2, inside, S2)
-        put(vs2, pixel, s2, inside, S2)
+            gate *= gates(a, gating[1], numbers + ALL + F0, small, FAST)
+        put(vc1, pixel, c1 * gate, inside, S1)
+        put(vs1, pixel, s1 * gate, inside, S1)
+        gate = factor
+        if GATED:
+            gate *= gates(a, gating[2], numbers + ALL + F0 + F1, small, FAST)
+        put(vc2, pixel, c2 * gate, inside, S2)
+        put(vs2, pixel, s2 * gate, inside, S2)
 
 
 @triton.jit(do_not_specialize=SIZES)
 def synthesis_kernel(
-    v, u, out, rounded, W0, W1, W2, tau, height, width, steps,
+    v, u, out, rounded, W0, W1, W2, tau, peaks, field_unit, unit, now, after, height, width, steps,
     C: tl.constexpr, CB: tl.constexpr, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr,
     S0: tl.constexpr, S1: tl.constexpr, S2: tl.constexpr, T0: tl.constexpr, T1: tl.constexpr, T2: tl.constexpr,
     MARGIN: tl.constexpr, BY: tl.constexpr, BX: tl.constexpr,
 ):
-    """out = u - tau K* v, and the same rounded and mirrored at its border. Grid (strips of tiles, images).
+    """Out = u - tau K* v, and the same rounded and mirrored at its border. Grid (strips of tiles, images).
 
-    Height and width are those of the stream; fields `v` have a margin of two pixels around it, `rounded` has MARGIN.
+    `peaks` holds from `now` on the largest numbers of `u`, by which `v` and the rounded stream are scaled, and from
+    `after` on those of `out`, which are found here. Height and width are those of the stream; fields `v` have a margin
+    of two pixels around it, `rounded` has MARGIN.
     """
     P: tl.constexpr = BY * BX
     wide = width + 4
@@ -86,9 +93,12 @@ def synthesis_kernel(
     rounded += image * (height + 2 * MARGIN) * (width + 2 * MARGIN) * C
     p = tl.arange(0, P)
     c = tl.arange(0, CB)
-    x = strip * BX + p % BX
+    left = strip * BX
+    x = left + p % BX
     A0, A1, A2 = matrices(W0, len(T0), F0, CB), matrices(W1, len(T1), F1, CB), matrices(W2, len(T2), F2, CB)
-    tau = tl.load(tau)
+    tau = tl.load(tau) / scale(peaks + now + image, field_unit)
+    factor = scale(peaks + now + image, unit)
+    largest = tl.zeros((P,), tl.float32)
     for step in range(tl.minimum(steps, tl.cdiv(height, BY) - segment * steps)):
         top = (segment * steps + step) * BY
         y = top + p // BX
@@ -96,7 +106,7 @@ def synthesis_kernel(
         # A quarter turn exchanges cosines and sines of order 1, so each has a sum of its own.
         cosine = mixed(all_sums(rows(vc1, pixel, wide, F1, S1), S1)[1], T1, 0, A1, tl.zeros((P, CB), tl.float32))
         sine = mixed(all_sums(rows(vs1, pixel, wide, F1, S1), S1)[2], T1, 0, A1, tl.zeros((P, CB), tl.float32))
-        total = mixed(all_sums(rows(v0, pixel, wide, F0, S0), S0)[0], T0, 0, A0, cosine + sine)
+        total = mixed(all_sums(rows(v0, pixel, wide, F0, S0), S0)[0], T0, 0, A0, settled(cosine) + settled(sine))
         total = mixed(all_sums(rows(vc2, pixel, wide, F2, S2), S2)[3], T2, 0, A2, total)
         total = mixed(all_sums(rows(vs2, pixel, wide, F2, S2), S2)[4], T2, 3, A2, total)
         here = ((y * width + x) * C)[:, None] + c[None, :]
@@ -104,14 +114,26 @@ def synthesis_kernel(
         known = inside[:, None] & (c < C)[None, :]
         total = tl.load(u + here, mask=known, other=0.0) - tau * total
         tl.store(out + here, total, mask=known)
-        put(rounded, (y + MARGIN) * (width + 2 * MARGIN) + x + MARGIN, total, inside, C)
-        left = strip * BX
-        if (top < MARGIN) | (top + BY > height - MARGIN) | (left < MARGIN) | (left + BX > width - MARGIN):
-            # Beyond the border: what lies above, below, and on either side, where there is such a mirror image.
-            for i in tl.static_range(3):
-                for j in tl.static_range(3):
-                    if i + j > 0:
-                        Y = y if i == 0 else (-1 - y if i == 1 else 2 * height - 1 - y)
-                        X = x if j == 0 else (-1 - x if j == 1 else 2 * width - 1 - x)
-                        seen = inside & (Y >= -MARGIN) & (Y < height + MARGIN) & (X >= -MARGIN) & (X < width + MARGIN)
-                        put(rounded, (Y + MARGIN) * (width + 2 * MARGIN) + X + MARGIN, total, seen, C)
+        size = tl.abs(total)
+        largest = tl.maximum(largest, tl.max(tl.where(known & (size < float("inf")), size, 0.0), 1))
+        near_border = (top < MARGIN) | (top + BY > height - MARGIN) | (left < MARGIN) | (left + BX > width - MARGIN)
+        mirrored(rounded, y, x, height, width, total * factor, inside, near_border, C, MARGIN)
+    tl.atomic_max(peaks + after + image, tl.max(largest, 0))
+
+
+@triton.jit(do_not_specialize=SIZES)
+def copy_kernel(
+    u, rounded, peaks, unit, now, height, width,
+    C: tl.constexpr, CB: tl.constexpr, MARGIN: tl.constexpr, BY: tl.constexpr, BX: tl.constexpr,
+):
+    """The stream rounded, and mirrored at its border. Grid (columns of tiles, rows of tiles, images)."""
+    left, top, image = tl.program_id(0) * BX, tl.program_id(1) * BY, tl.program_id(2).to(tl.int64)
+    u += image * height * width * C
+    rounded += image * (height + 2 * MARGIN) * (width + 2 * MARGIN) * C
+    p, c = tl.arange(0, BY * BX), tl.arange(0, CB)
+    y, x = top + p // BX, left + p % BX
+    inside = (y < height) & (x < width)
+    here = u + ((y * width + x) * C)[:, None] + c[None, :]
+    values = tl.load(here, mask=inside[:, None] & (c < C)[None, :], other=0.0) * scale(peaks + now + image, unit)
+    near_border = (top < MARGIN) | (top + BY > height - MARGIN) | (left < MARGIN) | (left + BX > width - MARGIN)
+    mirrored(rounded, y, x, height, width, values, inside, near_border, C, MARGIN)

@@ -6,15 +6,15 @@
 import triton
 import triton.language as tl
 
-from .orbits import matrix, near, planes, put, rows, settled
+from .orbits import matrix, near, planes, put, rows, scale, settled
 
-
-SIZES = ("own", "height", "width", "steps")
+SIZES = ("unit", "field_unit", "before", "now", "after", "own", "height", "width", "steps")
 """What differs from picture to picture: no kernel is compiled anew for it."""
 
 
 @triton.jit
 def exp2(x, FAST: tl.constexpr):
+    """2 to the power x."""
     if FAST:
         return tl.inline_asm_elementwise("ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, True, 1)
     else:
@@ -23,6 +23,7 @@ def exp2(x, FAST: tl.constexpr):
 
 @triton.jit
 def log2(x, FAST: tl.constexpr):
+    """The logarithm to the base 2."""
     if FAST:
         return tl.inline_asm_elementwise("lg2.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, True, 1)
     else:
@@ -31,6 +32,7 @@ def log2(x, FAST: tl.constexpr):
 
 @triton.jit
 def inverse(x, FAST: tl.constexpr):
+    """1 / x."""
     if FAST:
         return tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, True, 1)
     else:
@@ -38,23 +40,27 @@ def inverse(x, FAST: tl.constexpr):
 
 
 @triton.jit
-def seen(i0, i1, i2, numbers, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr, FAST: tl.constexpr):
+def seen(
+    i0, i1, i2, numbers, unscaled, small, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr, FAST: tl.constexpr,
+):
     """What the gates look at, from fields of order 0 and squared lengths of the others.
 
-    `numbers` holds their factors, and behind them what the gates add. FAST functions of the device are right to two or
-    three roundings of float32.
+    `numbers` holds their factors, and behind them what the gates add; fields are to be multiplied by `unscaled`. All
+    is multiplied by `small`, a power of two, so that nothing overflows; it is 1 unless the stream is unusual. FAST
+    functions of the device are right to two or three roundings of float32.
     """
-    a0 = i0 * tl.load(numbers + tl.arange(0, F0))[None, :]
-    a1 = log2(1.0 + i1 * tl.load(numbers + F0 + tl.arange(0, F1))[None, :], FAST)
-    a2 = log2(1.0 + i2 * tl.load(numbers + F0 + F1 + tl.arange(0, F2))[None, :], FAST)
-    return a0.to(tl.float16), a1.to(tl.float16), a2.to(tl.float16)
+    a0 = i0 * (tl.load(numbers + tl.arange(0, F0)) * (unscaled * small))[None, :]
+    square = unscaled * unscaled
+    a1 = log2(1.0 + i1 * (tl.load(numbers + F0 + tl.arange(0, F1)) * square)[None, :], FAST)
+    a2 = log2(1.0 + i2 * (tl.load(numbers + F0 + F1 + tl.arange(0, F2)) * square)[None, :], FAST)
+    return a0.to(tl.float16), (a1 * small).to(tl.float16), (a2 * small).to(tl.float16)
 
 
 @triton.jit
-def gates(a, G, offset, FAST: tl.constexpr):
+def gates(a, G, offset, small, FAST: tl.constexpr):
     """The gates of the fields of an order, from what they look at."""
     z = tl.dot(a[2], G[2], tl.dot(a[1], G[1], tl.dot(a[0], G[0])))
-    z += tl.load(offset + tl.arange(0, z.shape[1]))[None, :]
+    z = z * (1.0 / small) + tl.load(offset + tl.arange(0, z.shape[1]))[None, :]
     return inverse(1.0 + exp2(z, FAST), FAST)
 
 
@@ -71,6 +77,7 @@ def gate_matrix(G, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr):
 
 @triton.jit
 def columns(G, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr, FIELDS: tl.constexpr):
+    """The same for the gates of one order."""
     return matrix(G, F0, FIELDS), matrix(G + F0 * FIELDS, F1, FIELDS), matrix(G + (F0 + F1) * FIELDS, F2, FIELDS)
 
 
@@ -98,7 +105,7 @@ def smoothed(c, s, STRIDE: tl.constexpr, PAIRS: tl.constexpr):
 
 @triton.jit(do_not_specialize=SIZES)
 def gate_kernel(
-    raw, v, G, numbers, own, height, width, steps,
+    raw, v, G, numbers, peaks, field_unit, now, own, height, width, steps,
     F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr, S0: tl.constexpr, S1: tl.constexpr, S2: tl.constexpr,
     FAST: tl.constexpr, BY: tl.constexpr, BX: tl.constexpr,
 ):
@@ -115,6 +122,7 @@ def gate_kernel(
     p = tl.arange(0, BY * BX)
     x = strip * BX + p % BX
     matrices = gate_matrix(G, F0, F1, F2)
+    unscaled, small = 1.0 / scale(peaks + now + image, field_unit), scale(peaks + now + image, 1.0)
     for step in range(tl.minimum(steps, tl.cdiv(height, BY) - segment * steps)):
         y = (segment * steps + step) * BY + p // BX
         pixel = (tl.minimum(y, height - 1) + 1) * wide + tl.minimum(x, width - 1) + 1
@@ -124,13 +132,13 @@ def gate_kernel(
         i1, c1, s1 = smoothed(c, s, S1, True), near(c, 0, 0, S1), near(s, 0, 0, S1)
         c, s = rows(rc2, pixel, wide, F2, S2), rows(rs2, pixel, wide, F2, S2)
         i2, c2, s2 = smoothed(c, s, S2, True), near(c, 0, 0, S2), near(s, 0, 0, S2)
-        a, ALL = seen(i0, i1, i2, numbers, F0, F1, F2, FAST), F0 + F1 + F2
+        a, ALL = seen(i0, i1, i2, numbers, unscaled, small, F0, F1, F2, FAST), F0 + F1 + F2
         a = settled(a[0]), settled(a[1]), settled(a[2])
         pixel, inside = y * width + x, (y < height) & (x < width)
-        put(v0, pixel, f0 * gates(a, matrices[0], numbers + ALL, FAST), inside, S0)
-        gate = gates(a, matrices[1], numbers + ALL + F0, FAST)
+        put(v0, pixel, f0 * gates(a, matrices[0], numbers + ALL, small, FAST), inside, S0)
+        gate = gates(a, matrices[1], numbers + ALL + F0, small, FAST)
         put(vc1, pixel, c1 * gate, inside, S1)
         put(vs1, pixel, s1 * gate, inside, S1)
-        gate = gates(a, matrices[2], numbers + ALL + F0 + F1, FAST)
+        gate = gates(a, matrices[2], numbers + ALL + F0 + F1, small, FAST)
         put(vc2, pixel, c2 * gate, inside, S2)
         put(vs2, pixel, s2 * gate, inside, S2)

@@ -22,6 +22,9 @@ up to a power of two. What they are filled up with, numbers that happen to lie b
 import triton
 import triton.language as tl
 
+USUAL = tl.constexpr(16.0)
+"""Numbers of a stream are below it for every picture from 0 to 255 that is not far from a photograph."""
+
 
 @triton.jit
 def planes(v, image, pixels, S0: tl.constexpr, S1: tl.constexpr, S2: tl.constexpr):
@@ -58,7 +61,7 @@ def axis(row, d: tl.constexpr, STRIDE: tl.constexpr):
 
 @triton.jit
 def corners(row, dy: tl.constexpr, dx: tl.constexpr, STRIDE: tl.constexpr):
-    """Of four pixels in the corners of a rectangle all, right - left, below - above, and one diagonal minus the other."""
+    """Of the corners of a rectangle all, right - left, below - above, and one diagonal minus the other."""
     pp, pm = near(row, dy, dx, STRIDE), near(row, dy, -dx, STRIDE)
     mp, mm = near(row, -dy, dx, STRIDE), near(row, -dy, -dx, STRIDE)
     same, other = pp + mm, pm + mp
@@ -68,7 +71,34 @@ def corners(row, dy: tl.constexpr, dx: tl.constexpr, STRIDE: tl.constexpr):
 
 @triton.jit
 def matrix(place, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """A matrix, row by row."""
     return tl.load(place + tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :])
+
+
+@triton.jit
+def scale(peak, unit):
+    """The power of two by which numbers are multiplied before they are rounded, so that nothing overflows.
+
+    It is `unit` unless the largest number of the stream is above USUAL.
+    """
+    ratio = tl.load(peak) / USUAL
+    power = (ratio.to(tl.int32, bitcast=True) & 0x7F800000).to(tl.float32, bitcast=True)
+    return tl.where((ratio > 1.0) & (ratio < float("inf")), unit * (0.5 / power), unit)
+
+
+@triton.jit
+def mirrored(u, y, x, height, width, values, inside, near_border, C: tl.constexpr, MARGIN: tl.constexpr):
+    """Store pixels of a picture, and beyond its border up to MARGIN those of its mirror images."""
+    wide = width + 2 * MARGIN
+    put(u, (y + MARGIN) * wide + x + MARGIN, values, inside, C)
+    if near_border:
+        for i in tl.static_range(3):
+            for j in tl.static_range(3):
+                if i + j > 0:
+                    Y = y if i == 0 else (-1 - y if i == 1 else 2 * height - 1 - y)
+                    X = x if j == 0 else (-1 - x if j == 1 else 2 * width - 1 - x)
+                    seen = inside & (Y >= -MARGIN) & (height + MARGIN > Y) & (X >= -MARGIN) & (width + MARGIN > X)
+                    put(u, (Y + MARGIN) * wide + X + MARGIN, values, seen, C)
 
 
 @triton.jit
