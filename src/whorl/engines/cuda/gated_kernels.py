@@ -53,18 +53,12 @@ def analysis_kernel(
         if GATED:
             i1, i2, ALL = c1 * c1 + s1 * s1, c2 * c2 + s2 * s2, F0 + F1 + F2
             a = seen(c0, i1, i2, numbers, unscaled, small, F0, F1, F2, FAST)
-        gate = factor
-        if GATED:
-            gate *= gates(a, gating[0], numbers + ALL, small, FAST)
+        gate = gates(a, gating[0], numbers + ALL, small, factor, FAST) if GATED else factor
         put(v0, pixel, c0 * gate, inside, S0)
-        gate = factor
-        if GATED:
-            gate *= gates(a, gating[1], numbers + ALL + F0, small, FAST)
+        gate = gates(a, gating[1], numbers + ALL + F0, small, factor, FAST) if GATED else factor
         put(vc1, pixel, c1 * gate, inside, S1)
         put(vs1, pixel, s1 * gate, inside, S1)
-        gate = factor
-        if GATED:
-            gate *= gates(a, gating[2], numbers + ALL + F0 + F1, small, FAST)
+        gate = gates(a, gating[2], numbers + ALL + F0 + F1, small, factor, FAST) if GATED else factor
         put(vc2, pixel, c2 * gate, inside, S2)
         put(vs2, pixel, s2 * gate, inside, S2)
 

@@ -57,11 +57,11 @@ def seen(
 
 
 @triton.jit
-def gates(a, G, offset, small, FAST: tl.constexpr):
-    """The gates of the fields of an order, from what they look at."""
+def gates(a, G, offset, small, factor, FAST: tl.constexpr):
+    """A factor times the gates of the fields of an order, from what they look at; `factor` is a power of two."""
     z = tl.dot(a[2], G[2], tl.dot(a[1], G[1], tl.dot(a[0], G[0])))
-    z = z * (1.0 / small) + tl.load(offset + tl.arange(0, z.shape[1]))[None, :]
-    return inverse(1.0 + exp2(z, FAST), FAST)
+    z = tl.fma(z, 1.0 / small, tl.load(offset + tl.arange(0, z.shape[1]))[None, :])
+    return inverse(tl.fma(exp2(z, FAST), 1.0 / factor, 1.0 / factor), FAST)
 
 
 @triton.jit
@@ -135,10 +135,10 @@ def gate_kernel(
         a, ALL = seen(i0, i1, i2, numbers, unscaled, small, F0, F1, F2, FAST), F0 + F1 + F2
         a = settled(a[0]), settled(a[1]), settled(a[2])
         pixel, inside = y * width + x, (y < height) & (x < width)
-        put(v0, pixel, f0 * gates(a, matrices[0], numbers + ALL, small, FAST), inside, S0)
-        gate = gates(a, matrices[1], numbers + ALL + F0, small, FAST)
+        put(v0, pixel, f0 * gates(a, matrices[0], numbers + ALL, small, 1.0, FAST), inside, S0)
+        gate = gates(a, matrices[1], numbers + ALL + F0, small, 1.0, FAST)
         put(vc1, pixel, c1 * gate, inside, S1)
         put(vs1, pixel, s1 * gate, inside, S1)
-        gate = gates(a, matrices[2], numbers + ALL + F0 + F1, small, FAST)
+        gate = gates(a, matrices[2], numbers + ALL + F0 + F1, small, 1.0, FAST)
         put(vc2, pixel, c2 * gate, inside, S2)
         put(vs2, pixel, s2 * gate, inside, S2)
