@@ -44,7 +44,7 @@ def test_what_has_no_kernels_is_left_to_others() -> None:
         assert applied(u, K, K, gate, gate.bias[0], None, 1.0) is None
     K = SteerableMap(4, (4, 2, 1))
     gate = Gated(K.orders)
-    assert applied(u[..., :4], K, K, gate, gate.bias[0], None, 1.0) is None  # mirrored more than once
+    assert applied(u[..., :3], K, K, gate, gate.bias[0], None, 1.0) is None  # mirrored more than once
     assert applied(u.double(), K, K, gate, gate.bias[0], None, 1.0) is None
 
 

@@ -42,9 +42,9 @@ _prepared: Any = WeakTensorKeyDictionary()  # streams that kernels made, and wha
 class Tiling:
     """How the work is cut; none of it changes a result."""
 
-    analysis = (2, 32, 4, None)  # rows and columns of a tile, warps, most registers of a thread
-    gates = (8, 8, 4, None)
-    synthesis = (2, 32, 4, 128)
+    analysis = (4, 16, 4, None)  # rows and columns of a tile, warps, most registers of a thread
+    gates = (2, 32, 4, 168)
+    synthesis = (4, 16, 4, 128)
     programs = 132 * 24
 
 
