@@ -121,13 +121,14 @@ def agreement() -> Rows:
 
 @torch.no_grad()
 def tilings() -> Rows:
-    """Four applications of a block under other tiles; rows and columns of a tile, warps, and registers of a thread at most."""
+    """Four applications of a block under other tiles: rows, columns, warps, and registers of a thread at most."""
     found: Rows = []
     for name in ("photo-27k", "photo-grey"):
         network, _ = loaded(name)
         level = network.level(NOISE, torch.zeros(1, device=DEVICE))
         block = network.blocks[0]
-        u = torch.randn(1, block.analysis.channels, SIZE, SIZE, device=DEVICE).to(memory_format=torch.channels_last)
+        shape = (1, block.analysis.channels, SIZE, SIZE)
+        u = torch.randn(shape, device=DEVICE).to(memory_format=torch.channels_last)
 
         def several(block: nn.Module = block, u: Tensor = u, level: Tensor | None = level) -> None:
             for k in range(4):
