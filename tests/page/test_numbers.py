@@ -123,11 +123,16 @@ def test_bands_on_several_workers_give_the_bits_of_the_whole(drive: Any) -> None
     image = np.random.default_rng(1).normal(128, 40, (3, 120, 40)).astype(np.float32)
     runs = [
         {"name": name, "values": {"contrast": 20, "time": 1.5, "diffusivity": "exponential", **SETTINGS[name]}}
-        for name in ("weickert-brox", "eed", "lysaker", "multiscale-isotropic", "weickert-integration")
+        for name in ("weickert-brox", "eed", "lysaker", "multiscale-isotropic", "weickert-integration", "ced", "you-kaveh")
     ]
     found = drive("inBands", planes=[encode(p) for p in image], height=120, width=40, runs=runs, lenient=True)
     assert [answer["same"] for answer in found] == [True] * len(runs)
-    assert max(answer["bands"] for answer in found) > 1
+    assert max(answer["bands"] for answer in found) > 2
+    assert max(answer["exchanges"] for answer in found) > 1
+
+
+def test_bands_that_wait_for_rows_in_vain_are_left(drive: Any) -> None:
+    assert drive("bandsLeft", lenient=True) == ["dropped", "dropped", "done", "no room", "done"]
 
 
 def test_noise_contrast_and_time_are_the_library_s(drive: Any) -> None:

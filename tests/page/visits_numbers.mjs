@@ -93,19 +93,45 @@ export async function inBands(page, { address, planes, height, width, runs }) {
   await page.goto(`${address}${BLANK}`);
   return page.evaluate(async ({ planes, height, width, runs }) => {
     const { Pool } = await import(new URL("js/pool.js", location));
-    const { bandCount, filterInBands } = await import(new URL("js/bands.js", location));
+    const { filterInBands } = await import(new URL("js/bands.js", location));
+    const { sharing } = await import(new URL("js/neighbours.js", location));
     const { makePlan } = await import(new URL("js/models.js", location));
     const decode = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
     const pool = new Pool(3), image = planes.map(decode), found = [];
     for (const { name, values } of runs) {
-      const plan = makePlan(name, values), groups = plan.joint ? 1 : image.length;
+      const plan = makePlan(name, values);
       const whole = await pool.ask("filter", { planes: image, height, width, plan });
       const parts = await filterInBands(pool, { planes: image, height, width, plan });
       const same = whole.planes.every((plane, c) => plane.every((value, i) => Object.is(value, parts.planes[c][i])));
-      found.push({ bands: bandCount(height, plan.steps * plan.reach, groups, 3), same });
+      const { count, every } = sharing(height, plan, 3);
+      found.push({ bands: count, exchanges: Math.ceil(plan.steps / every) - 1, same });
     }
     return found;
   }, { planes, height, width, runs });
+}
+
+// Bands that wait for each other's rows: dropped, left alone by a neighbour that fails, and then as always.
+export async function bandsLeft(page, { address }) {
+  await page.goto(`${address}${BLANK}`);
+  return page.evaluate(async () => {
+    const { Dropped, Pool } = await import(new URL("js/pool.js", location));
+    const { filterInBands } = await import(new URL("js/bands.js", location));
+    const { MODELS, makePlan } = await import(new URL("js/models.js", location));
+    const size = 96, plane = Float32Array.from({ length: size * size }, (_, i) => i % 7), pool = new Pool(2);
+    const filter = (time, group) => {
+      const plan = makePlan("ced", { ...MODELS.ced.options, contrast: 1, time });
+      return filterInBands(pool, { planes: [plane], height: size, width: size, plan }, { group })
+        .then(() => "done", (error) => (error instanceof Dropped ? "dropped" : error.message));
+    };
+    const asked = [filter(1e7, "gone"), filter(1e7, "gone"), filter(2, "kept")]; // hours, unless they are dropped
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    pool.drop("gone");
+    const found = await Promise.all(asked), ask = pool.ask.bind(pool);
+    pool.ask = (task, message, options) => (options.worker === pool.workers[1] ? Promise.reject(new Error("no room")) : ask(task, message, options));
+    found.push(await filter(1e7, null));
+    pool.ask = ask;
+    return [...found, await filter(2, null)];
+  });
 }
 
 // Pictures through the networks, on one worker and in bands on three.

@@ -108,11 +108,12 @@ static void divergence_row(float *out, const float *from, PLANE waiting, const f
 /* How many numbers the rows of all functions here take, for C channels: what waits, a tensor, and a row for nothing. */
 int EXPORT(cell_room)(int C, int W) { return (C + 4) * pitch_of(W); }
 
-/* J, or what the law sees of it, of `count` planes that lie one behind the other, each with its weight. */
+/* J, or what the law sees of it, of `count` planes that lie one behind the other, each with its weight; in the rows first,
+ * ..., last - 1 of the cells. */
 void EXPORT(structure)(PLANE J11, PLANE J12, PLANE J22, VIEW planes, VIEW weights, int count, PLANE J, int H, int W,
-                       float alpha, int law) {
+                       float alpha, int law, int first, int last) {
     const int cells = W + 1, pitch = pitch_of(W), trace = sees_trace(law);
-    for (int j = 0; j <= H; ++j) {
+    for (int j = first; j < last; ++j) {
         structure_row(J, planes, weights, count, j, H, W, 1.0f - 2.0f * alpha, trace);
         for (int i = 0; i < cells; i += 4) put(J11 + j * cells, i, cells, AT(J, i));
         for (int i = 0; i < cells; i += 4) put(J12 + j * cells, i, cells, AT(J, pitch + i));
@@ -120,41 +121,42 @@ void EXPORT(structure)(PLANE J11, PLANE J12, PLANE J22, VIEW planes, VIEW weight
     }
 }
 
-/* out = K^T D K u for a diffusion tensor in three planes. */
+/* out = K^T D K u for a diffusion tensor in three planes, in the rows first, ..., last - 1 of the pixels. */
 void EXPORT(minus_divergence)(PLANE out, VIEW u, VIEW a, VIEW b, VIEW c, PLANE rows, int H, int W, float alpha,
-                              float gamma) {
+                              float gamma, int first, int last) {
     float *waiting = rows, *nothing = rows + pitch_of(W);
-    for (int j = 0, at = 0; j <= H; ++j, at += W + 1)
-        divergence_row(j > 0 ? out + (j - 1) * W : nothing, 0, waiting, above(u, j, W), below(u, j, H, W), a + at, b + at,
+    for (int j = first, at = first * (W + 1); j <= last; ++j, at += W + 1)
+        divergence_row(j > first ? out + (j - 1) * W : nothing, 0, waiting, above(u, j, W), below(u, j, H, W), a + at, b + at,
                        c + at, W, 1.0f - 2.0f * alpha, gamma, 1.0f);
 }
 
-/* u -= tau K^T D K u by row j of the cells in C channels that share D, which lies in three rows. Row j - 1 of the pixels is
- * not needed afterwards, so that it can be written over. */
-static void advance(float *u, float *rows, VIEW D, int C, int j, int H, int W, float alpha, float gamma, float tau) {
+/* u -= tau K^T D K u by row j of the cells, from the first on, in C channels that share D, which lies in three rows. Row j - 1
+ * of the pixels is not needed afterwards, so that it can be written over. */
+static void advance(float *u, float *rows, VIEW D, int C, int j, int first, int H, int W, float alpha, float gamma, float tau) {
     const int pitch = pitch_of(W);
     for (int k = 0; k < C; ++k) {
         const float *up = above(u + k * H * W, j, W), *down = below(u + k * H * W, j, H, W);
-        float *to = j > 0 ? u + (k * H + j - 1) * W : rows + (C + 3) * pitch;
+        float *to = j > first ? u + (k * H + j - 1) * W : rows + (C + 3) * pitch;
         divergence_row(to, up, rows + k * pitch, up, down, D, D + pitch, D + 2 * pitch, W, 1.0f - 2.0f * alpha, gamma, -tau);
     }
 }
 
-/* The same for the whole image, all in one pass, for a D that follows from structure tensors in three planes. */
+/* The same for the rows first, ..., last - 1 of the image, in one pass, for a D that follows from structure tensors in three
+ * planes. */
 void EXPORT(tensor_step)(PLANE u, VIEW J11, VIEW J12, VIEW J22, PLANE rows, int C, int H, int W, float alpha,
-                         float gamma, int law, int kind, float contrast, float tau) {
+                         float gamma, int law, int kind, float contrast, float tau, int first, int last) {
     const int pitch = pitch_of(W);
     float *D = rows + C * pitch;
-    for (int j = 0, at = 0; j <= H; ++j, at += W + 1) {
+    for (int j = first, at = first * (W + 1); j <= last; ++j, at += W + 1) {
         for (int i = 0; i <= W; i += 4) PUT(D, i) = AT(J11, at + i);
         for (int i = 0; i <= W; i += 4) PUT(D, pitch + i) = AT(J12, at + i);
         for (int i = 0; i <= W; i += 4) PUT(D, 2 * pitch + i) = AT(J22, at + i);
         diffusion_tensor(D, D + pitch, D + 2 * pitch, pitch, law, kind, contrast);
-        advance(u, rows, D, C, j, H, W, alpha, gamma, tau);
+        advance(u, rows, D, C, j, first, H, W, alpha, gamma, tau);
     }
 }
 
-/* And for a D that comes from the channels of `seen`, with their own alpha; `seen` may be u. */
+/* And for the whole image, for a D that comes from the channels of `seen`, with their own alpha; `seen` may be u. */
 void EXPORT(step)(float *u, const float *seen, PLANE rows, int C, int H, int W, float alpha,
                   float seen_alpha, float gamma, int law, int kind, float contrast, float tau) {
     const int pitch = pitch_of(W);
@@ -162,6 +164,6 @@ void EXPORT(step)(float *u, const float *seen, PLANE rows, int C, int H, int W, 
     for (int j = 0; j <= H; ++j) {
         structure_row(D, seen, 0, C, j, H, W, 1.0f - 2.0f * seen_alpha, sees_trace(law));
         diffusion_tensor(D, D + pitch, D + 2 * pitch, pitch, law, kind, contrast);
-        advance(u, rows, D, C, j, H, W, alpha, gamma, tau);
+        advance(u, rows, D, C, j, 0, H, W, alpha, gamma, tau);
     }
 }

@@ -7,7 +7,7 @@ static unsigned long top = 0;
 /* Forget all planes. */
 void EXPORT(release)(void) { top = (unsigned long)&__heap_base; }
 
-enum { SPARE = 8 }; /* floats behind every plane, which vectors may read and write */
+enum { SPARE = 16 }; /* floats behind every plane, which vectors may read and write */
 
 /* A plane of `count` floats, aligned for vectors; 0 when the browser refuses the memory. */
 float *EXPORT(plane)(unsigned long count) {

@@ -1,26 +1,66 @@
-/* The one Gaussian of the library: sampled, normalised, cut at `radius`, half-sample mirror, y before x.
+/* The one Gaussian of the library: sampled, normalised, cut at `radius`, mirrored at the border, y before x.
  *
  * The taps arrive from the page: weights[0] is the centre, weights[k] belongs to both -k and +k. They are added in this
- * fixed order, as in Python, so that float32 results agree to the last bits. Sixteen pixels at a time stay in registers
- * while all taps pass over them.
+ * fixed order, as in Python, so that float32 results agree to the last bits.
+ *
+ * Wide Gaussians take eight rows at a time: smoothed along y and turned over, so that columns lie one behind the other as
+ * rows did, smoothed again by the same function, and turned back. Two neighbouring lines need nearly the same lines around
+ * them: each is read once for both. For narrow ones turning over does not pay. Both give the same bits.
  */
 #include "kernel.h"
 
-enum { QUADS = 4, BLOCK = 4 * QUADS, LARGEST = 256 };
+enum {
+    STRIP = 8,    /* rows at a time */
+    WIDE = 8,     /* the least radius that is wide */
+    BLOCK = 16,   /* pixels of a row that are summed up together */
+    LARGEST = 256 /* radius there is room for */
+};
 
-/* out[x] = w_0 row[x] + w_1 (row[x - stride] + row[x + stride]) + ..., x < count */
-static void weighted(PLANE out, const float *row, int stride, VIEW w, int radius, int count) {
+#define INLINE static inline __attribute__((always_inline))
+
+/* Eight pixels of lines 0 and 1, of those that lie `stride` apart: w_0 line(0) + w_1 (line(-1) + line(1)) + ... */
+INLINE void two_lines(float out[2][STRIP], const float *line, int stride, VIEW w, int radius) {
+    const float *up = line, *down = line + stride;
+    quad before[2] = { AT(up, 0), AT(up, 4) }, after[2] = { AT(down, 0), AT(down, 4) };
+    quad sum0[2] = { w[0] * before[0], w[0] * before[1] }, sum1[2] = { w[0] * after[0], w[0] * after[1] };
+    for (int k = 1; k <= radius; ++k) {
+        up -= stride;
+        down += stride;
+        const quad above[2] = { AT(up, 0), AT(up, 4) }, below[2] = { AT(down, 0), AT(down, 4) };
+        for (int n = 0; n < 2; ++n) {
+            sum0[n] += w[k] * (above[n] + after[n]);
+            sum1[n] += w[k] * (before[n] + below[n]);
+            before[n] = above[n];
+            after[n] = below[n];
+        }
+    }
+    for (int n = 0; n < 2; ++n) PUT(out[0], 4 * n) = sum0[n], PUT(out[1], 4 * n) = sum1[n];
+}
+
+/* Pixels at, ..., at + 3 of four lines become four lines. */
+INLINE void turn_over(quad v[4], float lines[4][STRIP], int at) {
+    const quad p = AT(lines[0], at), q = AT(lines[1], at), r = AT(lines[2], at), s = AT(lines[3], at);
+    const quad a = __builtin_shufflevector(p, q, 0, 4, 1, 5), b = __builtin_shufflevector(r, s, 0, 4, 1, 5);
+    const quad c = __builtin_shufflevector(p, q, 2, 6, 3, 7), d = __builtin_shufflevector(r, s, 2, 6, 3, 7);
+    v[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    v[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    v[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+    v[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+}
+
+/* out[x] = w_0 row[x] + w_1 (row[x - stride] + row[x + stride]) + ... */
+static void one_line(PLANE out, const float *row, int stride, VIEW w, int radius, int count) {
     int x = 0;
     for (; x + BLOCK <= count; x += BLOCK) {
         const float *before = row + x, *after = before;
-        quad sum[QUADS];
-        for (int n = 0; n < QUADS; ++n) sum[n] = w[0] * AT(before, 4 * n);
+        quad sum[4];
+        for (int n = 0; n < 4; ++n) sum[n] = w[0] * AT(before, 4 * n);
         for (int k = 1; k <= radius; ++k) {
             before -= stride;
             after += stride;
-            for (int n = 0; n < QUADS; ++n) sum[n] += w[k] * (AT(before, 4 * n) + AT(after, 4 * n));
+            for (int n = 0; n < 4; ++n) sum[n] += w[k] * (AT(before, 4 * n) + AT(after, 4 * n));
         }
-        for (int n = 0; n < QUADS; ++n) PUT(out, x + 4 * n) = sum[n];
+        for (int n = 0; n < 4; ++n) PUT(out, x + 4 * n) = sum[n];
     }
     for (; x < count; x += 4) {
         quad sum = w[0] * AT(row, x);
@@ -29,64 +69,93 @@ static void weighted(PLANE out, const float *row, int stride, VIEW w, int radius
     }
 }
 
-/* Index of a mirrored cell and sign^(number of borders between it and the field); n >= 2. */
-static inline int reflect(int i, int n, float sign, float *turned) {
-    const int period = 2 * (n - 1);
-    const int whole = i >= 0 ? i / period : -((period - 1 - i) / period);
-    i -= whole * period;
-    *turned = i < n ? 1.0f : sign; /* a whole period crosses two borders */
-    return i < n ? i : period - i;
+/* The line that continues a field of n lines at i, and what it is multiplied by. `parity` 0: pixels of an image, whose
+ * mirror image begins at the border, b a | a b. 1 or -1: cells, of which the outermost have the border in their middle and
+ * are not repeated, c b | a b c; products of derivatives along two axes change their sign with every border: -1. */
+static int continued(int i, int n, int parity, float *turned) {
+    *turned = 1.0f;
+    if (parity == 0) return mirror(i, n);
+    const int period = 2 * (n - 1), rest = ((i % period) + period) % period; /* a whole period crosses two borders */
+    if (rest < n) return rest;
+    *turned = (float)parity;
+    return period - rest;
 }
 
-/* The largest radius there is room for. */
 int EXPORT(largest_radius)(void) { return LARGEST; }
 
-/* out = the smoothed field on n_y x n_x cells, which has `radius` rows of room before and behind it. The border of the
- * image lies in the middle of the outermost cells, so that these are not repeated: c b | a b c | b a. Products of
- * derivatives along two axes change their sign with every border crossed: sign = -1. `column`: n_x + 2 radius. */
-void EXPORT(smooth_cells)(PLANE out, float *field, PLANE column, int n_y, int n_x, VIEW weights, int radius, float sign) {
-    float *row = column + radius, turned;
-    for (int k = 1; k <= radius; ++k)
-        for (int side = 0; side < 2; ++side) {
-            const int y = side ? n_y - 1 + k : -k;
-            const float *from = field + reflect(y, n_y, sign, &turned) * n_x;
-            for (int x = 0; x < n_x; ++x) field[y * n_x + x] = turned * from[x];
-        }
-    for (int y = 0; y < n_y; ++y) {
-        weighted(row, field + y * n_x, n_x, weights, radius, n_x);
-        for (int k = 1; k <= radius; ++k) {
-            const int first = reflect(-k, n_x, sign, &turned);
-            row[-k] = turned * row[first];
-            const int last = reflect(n_x - 1 + k, n_x, sign, &turned);
-            row[n_x - 1 + k] = turned * row[last];
-        }
-        weighted(out + y * n_x, row, 1, weights, radius, n_x);
+static inline int pitch_of(int W) { return (W + BLOCK - 1) & ~(BLOCK - 1); }
+
+/* How many numbers the rows of `smooth` take. */
+int EXPORT(smooth_room)(int W, int radius) {
+    return STRIP * (pitch_of(W) + 2 * radius + STRIP) + (STRIP + 2 * radius) * W + BLOCK;
+}
+
+/* What is written to `out`, or added to it. */
+INLINE quad result(const float *to, quad v, float factor) { return factor == 0.0f ? v : AT(to, 0) + factor * v; }
+
+/* So many rows, each for itself, from those at `from`. */
+static void narrow(float *out, VIEW from, float *room, int count, int W, VIEW weights, int radius, float factor, int parity) {
+    float *row = room + radius, *sum = row + pitch_of(W) + radius, turned;
+    for (int k = 0; k < count; ++k) {
+        float *to = out + k * W;
+        one_line(row, from + k * W, W, weights, radius, W);
+        for (int side = 0; side < 2; ++side)
+            for (int n = 1; n <= radius; ++n) {
+                const int x = side ? W - 1 + n : -n, as = continued(x, W, parity, &turned);
+                row[x] = turned * row[as];
+            }
+        one_line(factor == 0.0f ? to : sum, row, 1, weights, radius, W);
+        for (int x = 0; factor != 0.0f && x < W; ++x) to[x] += factor * sum[x];
     }
 }
 
-/* How many numbers the rows of `smooth` take. */
-int EXPORT(smooth_room)(int W, int radius) { return (3 * radius + 2) * W + 2 * radius; }
-
-/* out = G u, or out += factor G u where the factor is not 0; `out` and `u` differ. Near the upper and the lower border rows
- * come from a copy that continues the image by its mirror. */
-void EXPORT(smooth)(PLANE out, VIEW u, PLANE rows, int H, int W, VIEW weights, int radius, float factor) {
-    float *row = rows + radius, *sum = row + W + radius, *copy = sum + W;
-    const int top = radius < H ? radius : H, bottom = H - radius > top ? H - radius : top, ends[] = { 0, top, bottom, H };
-    for (int part = 0; part < 3; ++part) {
-        const float *from = u;
-        if (part != 1) {
-            for (int y = ends[part] - radius, k = 0; y < ends[part + 1] + radius; ++y, ++k)
-                for (int x = 0; x < W; ++x) copy[k * W + x] = u[mirror(y, H) * W + x];
-            from = copy - (ends[part] - radius) * W;
-        }
-        for (int y = ends[part]; y < ends[part + 1]; ++y) {
-            weighted(row, from + y * W, W, weights, radius, W);
-            for (int k = 1; k <= radius; ++k) {
-                row[-k] = row[mirror(-k, W)];
-                row[W - 1 + k] = row[mirror(W - 1 + k, W)];
+/* The same for a strip of rows together. */
+static void wide(float *out, VIEW from, float *room, int count, int W, VIEW weights, int radius, float factor, int parity) {
+    float *columns = room + STRIP * radius, turned;
+    quad v[4];
+    for (int x = 0; x < W; x += STRIP) {
+        float lines[STRIP][STRIP];
+        for (int k = 0; k < STRIP; k += 2) two_lines(lines + k, from + k * W + x, W, weights, radius);
+        for (int k = 0; k < STRIP; k += 4)
+            for (int at = 0; at < STRIP; at += 4) {
+                turn_over(v, lines + k, at);
+                for (int n = 0; n < 4; ++n) PUT(columns, (x + at + n) * STRIP + k) = v[n];
             }
-            weighted(factor == 0.0f ? out + y * W : sum, row, 1, weights, radius, W);
-            for (int x = 0; factor != 0.0f && x < W; ++x) out[y * W + x] += factor * sum[x];
+    }
+    for (int side = 0; side < 2; ++side)
+        for (int k = 1; k <= radius; ++k) {
+            const int x = side ? W - 1 + k : -k, as = continued(x, W, parity, &turned);
+            for (int n = 0; n < STRIP; n += 4) PUT(columns, x * STRIP + n) = turned * AT(columns, as * STRIP + n);
         }
+    for (int x = 0; x < W; x += 4) {
+        float lines[4][STRIP];
+        for (int k = 0; k < 4; k += 2) two_lines(lines + k, columns + (x + k) * STRIP, STRIP, weights, radius);
+        for (int k = 0; k < STRIP; k += 4) {
+            turn_over(v, lines, k);
+            float *to = out + k * W + x;
+            if (x + 4 <= W && k + 4 <= count) {
+                for (int n = 0; n < 4; ++n) PUT(to, n * W) = result(to + n * W, v[n], factor);
+            } else {
+                for (int n = 0; n < 4 && k + n < count; ++n) put(to + n * W, 0, W - x, result(to + n * W, v[n], factor));
+            }
+        }
+    }
+}
+
+/* out = G u, or out += factor G u where the factor is not 0, in the rows first, ..., last - 1; `out` and `u` differ. */
+void EXPORT(smooth)(PLANE out, VIEW u, PLANE rows, int H, int W, VIEW weights, int radius, float factor, int parity,
+                    int first, int last) {
+    float *copy = rows + STRIP * (pitch_of(W) + 2 * radius + STRIP), turned;
+    for (int y = first; y < last; y += STRIP) {
+        const int count = y + STRIP < last ? STRIP : last - y;
+        const float *from = u + y * W;
+        if (y < radius || y + STRIP + radius > H) { /* beyond the border a copy continues the field by its mirror image */
+            for (int k = 0; k < STRIP + 2 * radius; ++k) {
+                const float *row = u + continued(y - radius + k, H, parity, &turned) * W;
+                for (int x = 0; x < W; ++x) copy[k * W + x] = turned * row[x];
+            }
+            from = copy + radius * W;
+        }
+        (radius < WIDE ? narrow : wide)(out + y * W, from, rows, count, W, weights, radius, factor, parity);
     }
 }

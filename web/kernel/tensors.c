@@ -74,11 +74,11 @@ LOOP edge_continuing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float con
  * the place of J11, and J12. A coherence below contrast^2 / 9 has an exponential of nothing. */
 LOOP coherence_enhancing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
     (void)kind, (void)scale;
-    const float across = 0.001f, squared = contrast * contrast, least = squared * (1.0f / 9.0f);
+    const float across = 0.001f, power = contrast * contrast * (contrast * contrast), least = power * (1.0f / 81.0f);
     for (int i = 0; i < n; ++i) {
-        const float h = J11[i], coherence = 2.0f * __builtin_sqrtf(h * h + J12[i] * J12[i]);
-        const float inverse = 1.0f / (coherence > least ? coherence : least), ratio = squared * inverse;
-        const float along = (1.0f - across) * exponential_of(-(ratio * ratio)), secant = -along * inverse;
+        const float h = J11[i], squared = 4.0f * (h * h + J12[i] * J12[i]); /* of the coherence */
+        const float inverse = 1.0f / (squared < least ? least : squared);
+        const float along = (1.0f - across) * exponential_of(-power * inverse), secant = -along * __builtin_sqrtf(inverse);
         J11[i] = across + 0.5f * along + secant * h;
         J12[i] = secant * J12[i];
         J22[i] = across + 0.5f * along - secant * h;

@@ -1,23 +1,10 @@
-// One picture on several workers: bands of rows with a halo as wide as all steps together look, so that every worker
-// computes its rows exactly as if it had the whole picture. Channels that are not coupled are shared out as well.
+// One picture on several workers. Bands of a filter exchange rows between steps; those of a network have a halo as wide as
+// all of it looks, so that every worker computes its rows exactly as if it had the whole picture. Channels that are not
+// coupled are shared out as well.
 
-const PARTS = 6; // of the steps of a band, after each of which it is cut down to what is still needed
+import { filterByNeighbours, joined } from "./neighbours.js";
+
 const SHRINKING = 0.6; // of a halo that share is computed, on average
-
-// A band by `filter(planes, height, plan)`, of which the rows [first, last) must be right at the end.
-export async function shrinkingBand(filter, planes, height, width, plan, [first, last]) {
-  if (first === 0 && last === height) return filter(planes, height, plan);
-  let left = plan.steps;
-  while (left > 0) {
-    const steps = Math.min(left, Math.ceil(plan.steps / PARTS));
-    planes = await filter(planes, height, { ...plan, steps });
-    left -= steps;
-    const top = Math.max(0, first - left * plan.reach), bottom = Math.min(height, last + left * plan.reach);
-    planes = rowsOf(planes, width, [top, bottom]);
-    [height, first, last] = [bottom - top, first - top, last - top];
-  }
-  return planes;
-}
 
 // The rows [first, last) of every plane.
 export const rowsOf = (planes, width, [first, last]) => planes.map((plane) => plane.subarray(first * width, last * width));
@@ -37,6 +24,7 @@ export function bandCount(height, halo, channels, workers) {
 // have taken without bands, by a worker for each group of channels as far as there are so many, and `card` whether the
 // graphics card did it.
 export async function filterInBands(pool, { planes, height, width, plan }, { group = null, progress = () => {} } = {}) {
+  if (!plan.network) return filterByNeighbours(pool, { planes, height, width, plan }, group);
   const start = performance.now(), workers = pool.workers.length;
   const shares = new Map(); // what each part has done
   let work = 0, byCard = true;
@@ -61,12 +49,4 @@ export async function filterInBands(pool, { planes, height, width, plan }, { gro
   const alone = (work / groups.length) * Math.ceil(groups.length / workers); // three channels on two workers take two turns
   const output = groups.flatMap((channels, g) => channels.map((_, c) => joined(parts.slice(g * count, (g + 1) * count).map((part) => part[c]))));
   return { planes: output, milliseconds: performance.now() - start, alone, card: byCard };
-}
-
-// One after the other.
-export function joined(pieces) {
-  if (pieces.length === 1) return pieces[0];
-  const whole = new Float32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  pieces.reduce((at, piece) => { whole.set(piece, at); return at + piece.length; }, 0);
-  return whole;
 }

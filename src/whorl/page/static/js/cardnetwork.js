@@ -1,7 +1,7 @@
 // A network on the graphics card: its parts compiled, its numbers and streams in the card's memory, and how they are applied,
 // u0 = L f, then u - K2* Phi(K1 u) many times, then f - P* u. Fields are held for a strip of rows at a time.
 
-import { joined } from "./bands.js";
+import { joined } from "./neighbours.js";
 import { TILE, analysis, gateShares, gates, mapNumbers, matrixNumbers, synthesis } from "./shaders.js";
 import { COEFFICIENTS, PROFILES, RADIUS, offsets, placesOf, scales } from "./trained.js";
 

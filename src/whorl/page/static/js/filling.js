@@ -109,13 +109,13 @@ function settle(kernel, planes, mask, H, W, plan, tolerance) {
     space.view(start, n).set(space.view(u, n));
     space.view(before, n).set(space.view(u, n));
     for (let c = 0; presmooth && c < count; ++c) presmooth(at(u, c), at(blurred, c));
-    kernel.structure(...raw, blurred ?? u, ones, count, rows, H, W, seenAlpha, law);
+    kernel.structure(...raw, blurred ?? u, ones, count, rows, H, W, seenAlpha, law, 0, H + 1);
     smoothTensor();
     kernel.diffusion_tensor(...J, cells, law, kind, plan.contrast);
     for (let k = 0; k < CYCLE; ++k) {
       space.view(next, n).set(space.view(u, n));
       for (let c = 0; c < count; ++c) {
-        kernel.minus_divergence(flux, at(u, c), ...J, rows, H, W, plan.alpha, plan.gamma);
+        kernel.minus_divergence(flux, at(u, c), ...J, rows, H, W, plan.alpha, plan.gamma, 0, H);
         kernel.add(at(next, c), flux, H * W, -plan.tau);
       }
       kernel.extrapolate(next, before, known, unknown, n, (4 * k + 2) / (2 * k + 3));

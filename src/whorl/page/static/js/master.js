@@ -40,6 +40,6 @@ function blur(kernel, plane, size) {
   const [from, to, taps, rows] = [size * size, size * size, radius + 1, kernel.smooth_room(size, radius)].map((n) => kernel.plane(n));
   new Float32Array(kernel.memory.buffer, taps, radius + 1).set(weights);
   new Float32Array(kernel.memory.buffer, from, size * size).set(plane);
-  kernel.smooth(to, from, rows, size, size, taps, radius, 0);
+  kernel.smooth(to, from, rows, size, size, taps, radius, 0, 0, 0, size);
   return new Float32Array(kernel.memory.buffer, to, size * size).slice();
 }

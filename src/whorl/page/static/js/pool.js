@@ -20,16 +20,26 @@ export class Pool {
       worker.onerror = (event) => this.fail(event.message || "A worker of this page could not start.");
       return worker;
     });
+    this.workers.slice(1).forEach((worker, k) => { // neighbours exchange rows without the page
+      const { port1, port2 } = new MessageChannel();
+      this.workers[k].postMessage({ side: "below", port: port1 }, [port1]);
+      worker.postMessage({ side: "above", port: port2 }, [port2]);
+    });
+  }
+
+  // A number for what several workers do together.
+  newJob() {
+    return ++this.next;
   }
 
   // Send a task to one worker (the least busy) and promise its answer. Tasks of a group can be dropped together; `progress`
   // hears of long ones how much is done, from 0 to 1.
-  ask(task, message = {}, { worker = null, group = null, progress = () => {} } = {}) {
+  ask(task, message = {}, { worker = null, group = null, job = null, progress = () => {} } = {}) {
     const chosen = worker ?? this.workers.reduce((best, each) => (each.load < best.load ? each : best));
     const id = ++this.next;
     chosen.load += 1;
     chosen.postMessage({ id, task, ...message });
-    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, group, progress, worker: chosen }));
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, group, job, progress, worker: chosen }));
   }
 
   // Send the same task to every worker.
@@ -37,9 +47,9 @@ export class Pool {
     return Promise.all(this.workers.map((worker) => this.ask(task, message, { worker })));
   }
 
-  // Let the workers leave the tasks of a group where they are, so that they are free for what is asked next.
+  // Let the workers leave the tasks of a group, or of a job, where they are, so that they are free for what is asked next.
   drop(group) {
-    for (const [id, waiting] of this.waiting) if (waiting.group === group) {
+    for (const [id, waiting] of this.waiting) if (waiting.group === group || waiting.job === group) {
       waiting.dropped = true;
       waiting.worker.postMessage({ drop: id });
     }

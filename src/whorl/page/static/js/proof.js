@@ -116,6 +116,7 @@ export class Proof {
       for (const angle of angles.filter((_, k) => k % this.pool.workers.length === number))
         for (const [k, { kind, plan }] of sides.entries()) {
           if (round !== this.round) return;
+          if (!this.stale && this.points[kind]?.has(angle)) continue; // the handle was there
           const answer = await this.pool.ask("turn", { angle, noise, plan, images: false, floor: k === 0 }, { worker, group: "proof" });
           if (round !== this.round) return;
           this.collect(kind, angle, answer);

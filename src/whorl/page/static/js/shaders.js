@@ -4,7 +4,7 @@
 // a vec4f four channels or fields of one; sums over channels begin with u for the upper pixel and with d for the lower one.
 // Loops over channels and fields are written out here, so that the sums stay in registers.
 
-import { joined } from "./bands.js";
+import { joined } from "./neighbours.js";
 import { COEFFICIENTS, PROFILES, RADIUS } from "./trained.js";
 
 export const TILE = { across: 32, down: 16 }; // pixels of a workgroup

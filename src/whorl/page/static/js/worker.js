@@ -2,12 +2,13 @@
 // or { id, dropped }, after a message { drop: id }; before them, { id, done } may say how much is done.
 
 import { automaticSettings } from "./automatic.js";
-import { rowsOf, shrinkingBand } from "./bands.js";
+import { rowsOf } from "./bands.js";
 import { cut } from "./draft.js";
 import { fillIn } from "./filling.js";
 import { diffuse, loadKernel } from "./filter.js";
 import { drawNoise, drawScene, fromSquare } from "./master.js";
 import { discMask, psnr, rootMeanSquare } from "./measures.js";
+import { exchange, meet, stir } from "./neighbours.js";
 import { denoise, onProcessor } from "./network.js";
 import { Dropped } from "./pool.js";
 import { normal } from "./scenes.js";
@@ -52,8 +53,8 @@ const tasks = {
   },
 
   // Any image through any model; of a band only the rows to keep have to be right.
-  async filter({ planes, height, width, plan, keep }) {
-    const start = performance.now(), output = await filtered(planes, height, width, plan, keep);
+  async filter({ planes, height, width, plan, keep, band }) {
+    const start = performance.now(), output = await filtered(planes, height, width, plan, keep, band);
     return { planes: output, milliseconds: performance.now() - start, card: Boolean(plan.network) && byCard };
   },
 
@@ -74,8 +75,8 @@ const tasks = {
     const k = await kernel, size = master.view;
     master.disc ??= discMask(size, Math.min(MARGIN, size / 8));
     const still = await unturned(noise, plan), mask = master.disc;
-    const { clean } = await recorded(angle), input = await withNoise(noise, angle);
-    const output = await filtered(input, size, size, plan), turned = turnImage(k, still, size, angle);
+    const { clean } = await recorded(angle), input = await withNoise(noise, angle), turned = turnImage(k, still, size, angle);
+    const output = angle === 0 ? still.map((plane) => plane.slice()) : await filtered(input, size, size, plan);
     const measured = {
       angle,
       error: rootMeanSquare(output, turned, mask),
@@ -87,10 +88,10 @@ const tasks = {
 };
 
 // Of a band, cut out of a picture, the rows to keep alone come back.
-async function filtered(planes, height, width, plan, keep = [0, height]) {
+async function filtered(planes, height, width, plan, keep = [0, height], band = null) {
   const k = await kernel;
   if (plan.network) return rowsOf(await denoise((f, level) => applied(f, height, width, plan, level, keep), planes, plan), width, keep);
-  return shrinkingBand((part, rows, steps) => diffuse(k, part, rows, width, steps, breath), planes, height, width, plan, keep);
+  return rowsOf(await diffuse(k, planes, height, width, plan, breath, band && exchange(band, height, width, stillWanted)), width, band?.keep ?? keep);
 }
 
 // A network by the graphics card, which the page's own thread has, or by the kernel.
@@ -167,11 +168,19 @@ async function breath(done) {
     await new Promise((resolve) => { wake.port1.onmessage = resolve; wake.port2.postMessage(null); });
     breathed = performance.now();
   }
+  stillWanted();
+}
+
+function stillWanted() {
   if (unwanted.has(current)) throw new Dropped();
 }
 
 onmessage = ({ data }) => {
-  if (data.drop) return unwanted.add(data.drop);
+  if (data.side) return meet(data);
+  if (data.drop) {
+    unwanted.add(data.drop);
+    return stir();
+  }
   if (data.number) return answered(data);
   queue = queue.then(async () => {
     [current, breathed] = [data.id, performance.now()];
