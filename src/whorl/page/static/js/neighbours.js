@@ -22,8 +22,9 @@ export async function filterByNeighbours(pool, { planes, height, width, plan }, 
     const first = Math.floor((height * k) / count), last = Math.floor((height * (k + 1)) / count);
     const top = k > 0 ? first - halo : 0, bottom = k < count - 1 ? last + halo : height;
     const band = { job, every, halo, keep: [first - top, last - top] };
-    const message = { planes: count > 1 ? planes.map((plane) => plane.subarray(top * width, bottom * width).slice()) : planes, height: bottom - top, width, plan, band };
-    return (await pool.ask("filter", message, { group, job, worker: count > 1 ? pool.workers[k] : null })).planes;
+    const cut = planes.map((plane) => plane.slice(top * width, bottom * width)), transfer = cut.map((plane) => plane.buffer);
+    const message = { planes: cut, height: bottom - top, width, plan, band };
+    return (await pool.ask("filter", message, { group, job, transfer, worker: count > 1 ? pool.workers[k] : null })).planes;
   })).catch((error) => {
     pool.drop(job); // the others would wait for rows in vain
     throw error;

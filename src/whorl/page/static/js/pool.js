@@ -33,12 +33,12 @@ export class Pool {
   }
 
   // Send a task to one worker (the least busy) and promise its answer. Tasks of a group can be dropped together; `progress`
-  // hears of long ones how much is done, from 0 to 1.
-  ask(task, message = {}, { worker = null, group = null, job = null, progress = () => {} } = {}) {
+  // hears of long ones how much is done, from 0 to 1. The buffers of `transfer` are given away instead of copied.
+  ask(task, message = {}, { worker = null, group = null, job = null, transfer = [], progress = () => {} } = {}) {
     const chosen = worker ?? this.workers.reduce((best, each) => (each.load < best.load ? each : best));
     const id = ++this.next;
     chosen.load += 1;
-    chosen.postMessage({ id, task, ...message });
+    chosen.postMessage({ id, task, ...message }, transfer);
     return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, group, job, progress, worker: chosen }));
   }
 
