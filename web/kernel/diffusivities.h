@@ -4,28 +4,34 @@
 
 /* 2^t - 1 = (2^n - 1) + 2^n tail for t <= 0, to about one unit in the last place; -100 and below count as -100. */
 static inline float tail(float t, float *power) {
-    const float cut = t > -100.0f ? t : -100.0f;
-    union { float f; unsigned i; } whole = { .f = cut + 12582912.0f }; /* 1.5 * 2^23 + t: n is in the last bits */
-    const float r = cut - (whole.f - 12582912.0f);                     /* exact, at most 1/2 */
+    typedef union { float f; unsigned i; } number;
+    number cut = { .f = t }; /* negative floats are ordered by their bits */
+    const unsigned least = 0xc2c80000u; /* -100 */
+    cut.i = cut.i < least ? cut.i : least;
+    const number whole = { .f = cut.f + 12582912.0f };   /* 1.5 * 2^23 + t: n is in the last bits */
+    const float r = cut.f - (whole.f - 12582912.0f);     /* exact, at most 1/2 */
     float p = 1.5403512e-4f; /* (2^r - 1) / r, to 2e-8 */
     p = p * r + 1.3390735e-3f;
     p = p * r + 9.6182376e-3f;
     p = p * r + 5.5503573e-2f;
     p = p * r + 2.4022649e-1f;
     p = p * r + 6.9314718e-1f;
-    union { unsigned i; float f; } bits = { .i = (whole.i << 23) + 0x3f800000u };
+    const number bits = { .i = (whole.i << 23) + 0x3f800000u };
     *power = bits.f;
     return p * r;
 }
 
 #define LOG2_E 1.44269504f
 
-/* e^x for x <= 0, but never below 2^-100. */
-static inline float exponential_of(float x) {
+/* 2^t for t <= 0, but never below 2^-100. */
+static inline float power_of_two(float t) {
     float power;
-    const float t = tail(LOG2_E * x, &power);
-    return t * power + power;
+    const float more = tail(t, &power);
+    return more * power + power;
 }
+
+/* e^x for x <= 0. */
+static inline float exponential_of(float x) { return power_of_two(LOG2_E * x); }
 
 /* 1 - e^x for x <= 0, exact also where e^x is nearly 1. */
 static inline float decay_of(float x) {
@@ -43,7 +49,7 @@ static inline float steep(float x) {
 /* Every diffusivity once: its name in Python, and g as a function of x = s2 / contrast^2. A new one is a new line. */
 #define DIFFUSIVITIES(ENTRY)                                             \
     ENTRY(homogeneous, 1.0f)                                              \
-    ENTRY(exponential, exponential_of(-0.5f * x))                         \
+    ENTRY(exponential, power_of_two(-0.5f * LOG2_E * x))                  \
     ENTRY(rational, 1.0f / (1.0f + x))                                    \
     ENTRY(charbonnier, 1.0f / __builtin_sqrtf(1.0f + x))                  \
     ENTRY(weickert, decay_of(steep(x)))                                   \

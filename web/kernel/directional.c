@@ -10,16 +10,19 @@
  */
 #include "kernel.h"
 
+#define INLINE static inline __attribute__((always_inline))
+
 enum {
     HALF = 4, /* even as well as odd differences */
     ROWS = 4, /* of pixels around a cell */
-    MOST = 32 /* directions there is room for */
+    USUAL = 8, /* directions, for which loops over them are unrolled */
+    MOST = 32  /* directions there is room for */
 };
 
 typedef struct { quad even[HALF], odd[HALF]; } parts;
 
 /* Sums and differences of the pairs far - near around four cells of row j, from its four rows of pixels. */
-static inline parts differences(const float *const rows[ROWS], int x) {
+INLINE parts differences(const float *const rows[ROWS], int x) {
     parts d;
     for (int k = 0; k < HALF; ++k) { /* two pairs of the outer rows, then two of the inner ones */
         const float *near = rows[k / 2], *far = rows[ROWS - 1 - k / 2];
@@ -41,20 +44,20 @@ static void split(float even[HALF], float odd[HALF], VIEW w) {
 }
 
 /* One part of the derivative along a direction. */
-static inline quad sum(const quad d[HALF], VIEW w) {
+INLINE quad sum(const quad d[HALF], VIEW w) {
     return (w[0] * d[0] + w[1] * d[1]) + (w[2] * d[2] + w[3] * d[3]);
 }
 
 /* Its transpose. */
-static inline void spread(quad f[HALF], VIEW w, quad v) {
+INLINE void spread(quad f[HALF], VIEW w, quad v) {
     for (int k = 0; k < HALF; ++k) f[k] += w[k] * v;
 }
 
 /* The two rows of pixels that a pair of fluxes leads to: minus those that begin at a pixel, plus those that end there. */
-static inline quad begun(VIEW flux, int pitch, int x) {
+INLINE quad begun(VIEW flux, int pitch, int x) {
     return (AT(flux, x + 3) + AT(flux, pitch + x)) + (AT(flux, 2 * pitch + x + 2) + AT(flux, 3 * pitch + x + 1));
 }
-static inline quad ended(VIEW flux, int pitch, int x) {
+INLINE quad ended(VIEW flux, int pitch, int x) {
     return (AT(flux, x) + AT(flux, pitch + x + 3)) + (AT(flux, 2 * pitch + x + 1) + AT(flux, 3 * pitch + x + 2));
 }
 
@@ -65,8 +68,8 @@ static inline int pitch_of(int W) { return (W + 6) & ~3; }
 int EXPORT(directional_room)(int count, int W) { return count <= MOST ? (2 * HALF + ROWS + count) * pitch_of(W) : 0; }
 
 /* u -= tau times the sum over all directions of K^T (g(inside (K seen)^2) K u), from frames of u and of what steers. */
-void EXPORT(directional_step)(PLANE u, const float *frame, const float *seen, PLANE rows, int H, int W, VIEW weights,
-                              int count, float inside, int law, int kind, float contrast, float tau) {
+INLINE void step_along(PLANE u, const float *frame, const float *seen, PLANE rows, int H, int W, VIEW weights,
+                       int count, float inside, int law, int kind, float contrast, float tau) {
     const int wide = W + 6, cells = W + 3, pitch = pitch_of(W), middle = count / 2;
     float even[MOST / 2 + 1][HALF], odd[MOST / 2 + 1][HALF];
     for (int d = 0; d <= middle; ++d) split(even[d], odd[d], weights + 2 * HALF * d);
@@ -113,4 +116,10 @@ void EXPORT(directional_step)(PLANE u, const float *frame, const float *seen, PL
             PUT(far0, x) = ended(outer, pitch, x);
         }
     }
+}
+
+void EXPORT(directional_step)(PLANE u, const float *frame, const float *seen, PLANE rows, int H, int W, VIEW weights,
+                              int count, float inside, int law, int kind, float contrast, float tau) {
+    if (count == USUAL) step_along(u, frame, seen, rows, H, W, weights, USUAL, inside, law, kind, contrast, tau);
+    else step_along(u, frame, seen, rows, H, W, weights, count, inside, law, kind, contrast, tau);
 }
