@@ -67,7 +67,7 @@ export async function dropAndDenoise(page, { address, content, model, level }) {
 
 // A slider of a model that takes long: first a part of the picture, then all of it.
 export async function moveSlowly(page, { address }) {
-  await page.goto(`${address}#scene=whorl&model=ced&time=120`);
+  await page.goto(`${address}#scene=whorl&model=ced&time=300`);
   await ready(page);
   const before = await pixels(page, "after");
   // Read in the moment in which the draft is there: soon the whole picture takes its place.

@@ -1,14 +1,15 @@
 // A draft for a hand that moves a slider: a model that takes long is computed in the middle of the view first, in as large
 // a part as the time allows. The rest of the picture follows when the hand rests.
 
-export const BUDGET = 50; // milliseconds for a draft; what takes no longer needs none
+const SOON = 70; // milliseconds for which a picture needs no draft
+const BUDGET = 50; // milliseconds for a draft
 const LEAST = 40; // pixels along a side; the slowest network takes the budget for as many
 
 // The part to compute, { top, left, height, width }, of a picture that takes so many milliseconds, and so many `alone`,
 // without bands, for which a part is too small; null where all of it can be done. `middle` is where the view is looking, as
 // shares of width and height.
 export function draftPart({ milliseconds, alone }, height, width, middle) {
-  if (milliseconds <= BUDGET) return null;
+  if (milliseconds <= SOON) return null;
   const side = (length) => Math.min(length, Math.max(LEAST, Math.round(length * Math.sqrt(BUDGET / alone))));
   const place = (length, part, at) => Math.round(Math.min(length - part, Math.max(0, at * length - part / 2)));
   const high = side(height), wide = side(width);
