@@ -4,19 +4,20 @@
  * direction into another of the set, so that the sum over all directions of the transposed stencils, cropped to the
  * image, is the exact adjoint.
  *
- * The set is its own mirror image: with left and right exchanged, direction d is direction `count` - d, the first is the
+ * The set is its own mirror image: with left and right exchanged, direction d is direction COUNT - d, the first is the
  * opposite of itself, and the one in the middle is itself. So a derivative is a sum of differences that are even or odd
  * under this exchange, and two directions share both parts: even + odd is the one, even - odd the other.
  */
 #include "kernel.h"
 
 #define INLINE static inline __attribute__((always_inline))
+#define UNROLLED _Pragma("clang loop unroll(full)")
 
 enum {
+    COUNT = 8, /* directions */
+    MIDDLE = COUNT / 2,
     HALF = 4, /* even as well as odd differences */
-    ROWS = 4, /* of pixels around a cell */
-    USUAL = 8, /* directions, for which loops over them are unrolled */
-    MOST = 32  /* directions there is room for */
+    ROWS = 4  /* of pixels around a cell */
 };
 
 typedef struct { quad even[HALF], odd[HALF]; } parts;
@@ -53,73 +54,87 @@ INLINE void spread(quad f[HALF], VIEW w, quad v) {
     for (int k = 0; k < HALF; ++k) f[k] += w[k] * v;
 }
 
-/* The two rows of pixels that a pair of fluxes leads to: minus those that begin at a pixel, plus those that end there. */
-INLINE quad begun(VIEW flux, int pitch, int x) {
-    return (AT(flux, x + 3) + AT(flux, pitch + x)) + (AT(flux, 2 * pitch + x + 2) + AT(flux, 3 * pitch + x + 1));
+/* What four fluxes, in rows, do to two rows of pixels: minus those that begin at a pixel, plus those that end there. */
+INLINE quad begun(const float *flux, int pitch) {
+    const float *second = flux + pitch, *third = second + pitch, *fourth = third + pitch;
+    return (AT(flux, 3) + AT(second, 0)) + (AT(third, 2) + AT(fourth, 1));
 }
-INLINE quad ended(VIEW flux, int pitch, int x) {
-    return (AT(flux, x) + AT(flux, pitch + x + 3)) + (AT(flux, 2 * pitch + x + 1) + AT(flux, 3 * pitch + x + 2));
+INLINE quad ended(const float *flux, int pitch) {
+    const float *second = flux + pitch, *third = second + pitch, *fourth = third + pitch;
+    return (AT(flux, 0) + AT(second, 3)) + (AT(third, 1) + AT(fourth, 2));
 }
 
 /* Rows of cells, as long as whole vectors. */
 static inline int pitch_of(int W) { return (W + 6) & ~3; }
 
-/* How many numbers the rows of `directional_step` take; 0 where there are too many directions. */
-int EXPORT(directional_room)(int count, int W) { return count <= MOST ? (2 * HALF + ROWS + count) * pitch_of(W) : 0; }
+int EXPORT(directions)(void) { return COUNT; }
+
+/* How many numbers the rows of `directional_step` take. */
+int EXPORT(directional_room)(int W) { return (COUNT + 2 * HALF + ROWS) * pitch_of(W); }
+
+typedef struct { float even[MIDDLE + 1][HALF], odd[MIDDLE + 1][HALF]; } stencils;
+
+/* The derivatives along all directions in four cells, one pitch apart: squared for what steers the diffusion, and
+ * multiplied by g, which is there already, for the image itself. */
+INLINE void derivatives(float *v, parts s, const stencils *w, int pitch, float inside, int squared) {
+#define KEEP(d, value)                                                                                   \
+    do {                                                                                                  \
+        const quad kept = value;                                                                          \
+        PUT(v, (d) * pitch) = squared ? inside * (kept * kept) : AT(v, (d) * pitch) * kept;               \
+    } while (0)
+    KEEP(0, sum(s.odd, w->odd[0]));
+    KEEP(MIDDLE, sum(s.even, w->even[MIDDLE]));
+    UNROLLED for (int d = 1; d < MIDDLE; ++d) {
+        const quad e = sum(s.even, w->even[d]), o = sum(s.odd, w->odd[d]);
+        KEEP(d, e + o);
+        KEEP(COUNT - d, e - o);
+    }
+#undef KEEP
+}
+
+/* The transpose: the fluxes along all directions give those of the pairs. */
+INLINE parts gathered(const float *v, const stencils *w, int pitch) {
+    const quad first = AT(v, 0), last = AT(v, MIDDLE * pitch);
+    parts f;
+    for (int k = 0; k < HALF; ++k) f.odd[k] = w->odd[0][k] * first, f.even[k] = w->even[MIDDLE][k] * last;
+    UNROLLED for (int d = 1; d < MIDDLE; ++d) {
+        const quad one = AT(v, d * pitch), other = AT(v, (COUNT - d) * pitch);
+        spread(f.even, w->even[d], one + other);
+        spread(f.odd, w->odd[d], one - other);
+    }
+    return f;
+}
 
 /* u -= tau times the sum over all directions of K^T (g(inside (K seen)^2) K u), from frames of u and of what steers. */
-INLINE void step_along(PLANE u, const float *frame, const float *seen, PLANE rows, int H, int W, VIEW weights,
-                       int count, float inside, int law, int kind, float contrast, float tau) {
-    const int wide = W + 6, cells = W + 3, pitch = pitch_of(W), middle = count / 2;
-    float even[MOST / 2 + 1][HALF], odd[MOST / 2 + 1][HALF];
-    for (int d = 0; d <= middle; ++d) split(even[d], odd[d], weights + 2 * HALF * d);
-    float *g = rows, *outer = g + count * pitch, *inner = outer + HALF * pitch, *open = inner + HALF * pitch;
+void EXPORT(directional_step)(PLANE u, const float *frame, const float *seen, PLANE rows, int H, int W, VIEW weights,
+                              float inside, int law, int kind, float contrast, float tau) {
+    const int wide = W + 6, cells = W + 3, pitch = pitch_of(W);
+    stencils w;
+    for (int d = 0; d <= MIDDLE; ++d) split(w.even[d], w.odd[d], weights + 2 * HALF * d);
+    float *v = rows, *outer = v + COUNT * pitch, *inner = outer + HALF * pitch, *open = inner + HALF * pitch;
     for (int j = 0; j < H + 3; ++j) {
         const float *image[ROWS], *steering[ROWS];
         for (int k = 0; k < ROWS; ++k) image[k] = frame + (j + k) * wide, steering[k] = seen + (j + k) * wide;
+        for (int i = 0; i < cells; i += 4) derivatives(v + i, differences(steering, i), &w, pitch, inside, 1);
+        diffusion_tensor(v, 0, 0, COUNT * pitch, law, kind, contrast);
+        for (int i = 0; i < cells; i += 4) derivatives(v + i, differences(image, i), &w, pitch, inside, 0);
         for (int i = 0; i < cells; i += 4) {
-            const parts s = differences(steering, i);
-            const quad first = sum(s.odd, odd[0]), last = sum(s.even, even[middle]);
-            PUT(g, i) = inside * (first * first);
-            PUT(g, middle * pitch + i) = inside * (last * last);
-            for (int d = 1; d < middle; ++d) {
-                const quad e = sum(s.even, even[d]), o = sum(s.odd, odd[d]), one = e + o, other = e - o;
-                PUT(g, d * pitch + i) = inside * (one * one);
-                PUT(g, (count - d) * pitch + i) = inside * (other * other);
-            }
-        }
-        diffusion_tensor(g, 0, 0, count * pitch, law, kind, contrast);
-        for (int i = 0; i < cells; i += 4) {
-            const parts s = differences(image, i);
-            const quad first = AT(g, i) * sum(s.odd, odd[0]), last = AT(g, middle * pitch + i) * sum(s.even, even[middle]);
-            parts f;
-            for (int k = 0; k < HALF; ++k) f.odd[k] = odd[0][k] * first, f.even[k] = even[middle][k] * last;
-            for (int d = 1; d < middle; ++d) {
-                const quad e = sum(s.even, even[d]), o = sum(s.odd, odd[d]);
-                const quad one = AT(g, d * pitch + i) * (e + o), other = AT(g, (count - d) * pitch + i) * (e - o);
-                spread(f.even, even[d], one + other);
-                spread(f.odd, odd[d], one - other);
-            }
+            const parts f = gathered(v + i, &w, pitch);
             for (int k = 0; k < HALF; ++k) {
-                float *to = k < HALF / 2 ? outer : inner;
-                PUT(to, 2 * (k % 2) * pitch + i) = f.even[k] + f.odd[k];
-                PUT(to, (2 * (k % 2) + 1) * pitch + i) = f.even[k] - f.odd[k];
+                float *to = (k < HALF / 2 ? outer : inner) + 2 * (k % 2) * pitch + i;
+                PUT(to, 0) = f.even[k] + f.odd[k];
+                PUT(to, pitch) = f.even[k] - f.odd[k];
             }
         }
         /* A row of cells is the last of four that image row j - 3 needs, and the first for row j. */
         float *near0 = open + ((j - 3) & 3) * pitch, *near1 = open + ((j - 2) & 3) * pitch;
-        float *far1 = open + ((j - 1) & 3) * pitch, *far0 = open + (j & 3) * pitch;
+        float *far1 = open + ((j - 1) & 3) * pitch, *far0 = open + (j & 3) * pitch, *row = u + (j - 3) * W;
+        for (int x = 0; j >= 3 && x < W; x += 4)
+            put(row, x, W, AT(row, x) - tau * (AT(near0, x) - begun(outer + x, pitch)));
         for (int x = 0; x < W; x += 4) {
-            if (j >= 3) put(u + (j - 3) * W, x, W, AT(u + (j - 3) * W, x) - tau * (AT(near0, x) - begun(outer, pitch, x)));
-            PUT(near1, x) = AT(near1, x) - begun(inner, pitch, x);
-            PUT(far1, x) = AT(far1, x) + ended(inner, pitch, x);
-            PUT(far0, x) = ended(outer, pitch, x);
+            PUT(near1, x) = AT(near1, x) - begun(inner + x, pitch);
+            PUT(far1, x) = AT(far1, x) + ended(inner + x, pitch);
+            PUT(far0, x) = ended(outer + x, pitch);
         }
     }
-}
-
-void EXPORT(directional_step)(PLANE u, const float *frame, const float *seen, PLANE rows, int H, int W, VIEW weights,
-                              int count, float inside, int law, int kind, float contrast, float tau) {
-    if (count == USUAL) step_along(u, frame, seen, rows, H, W, weights, USUAL, inside, law, kind, contrast, tau);
-    else step_along(u, frame, seen, rows, H, W, weights, count, inside, law, kind, contrast, tau);
 }

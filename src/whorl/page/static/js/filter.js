@@ -165,14 +165,15 @@ function hessian(kernel, space, u, _, { kind, ...plan }) {
 // which the frame is a copy.
 function directional(kernel, space, u, _, { kind, ...plan }) {
   const { H, W } = space, count = plan.directions.length, weights = space.write(plan.directions.flat());
-  const frame = space.frame(3), rows = space.plane(kernel.directional_room(count, W));
+  if (count !== kernel.directions()) throw new Error(`The kernel has ${kernel.directions()} directions, not ${count}.`);
+  const frame = space.frame(3), rows = space.plane(kernel.directional_room(W));
   const presmooth = space.smoothing(plan.structureSigma), blurred = space.image(), seen = presmooth ? space.frame(3) : frame;
   const inside = count / 2; // the quadrature weight 2 / m sits in the responses; inside g it must not count
   return () => {
     kernel.extend(frame, u, H, W, 3);
     presmooth?.(u, blurred);
     if (presmooth) kernel.extend(seen, blurred, H, W, 3);
-    kernel.directional_step(u, frame, seen, rows, H, W, weights, count, inside, kernel.laws.scalar, kind, plan.contrast, plan.tau);
+    kernel.directional_step(u, frame, seen, rows, H, W, weights, inside, kernel.laws.scalar, kind, plan.contrast, plan.tau);
   };
 }
 
