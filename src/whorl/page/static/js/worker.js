@@ -176,7 +176,7 @@ function stillWanted() {
 }
 
 onmessage = ({ data }) => {
-  if (data.side) return meet(data);
+  if (data.port) return meet(data);
   if (data.drop) {
     unwanted.add(data.drop);
     return stir();
