@@ -65,12 +65,8 @@ def main() -> None:
     found["smoothed, two levels"] = error(
         smoothed.to(DEVICE), u, torch.tensor([0.4, -0.7], device=DEVICE)[:, None, None, None]
     )
-    Tiling.analysis = Tiling.synthesis = (
-        4,
-        8,
-        2,
-        None,
-    )  # several tiles, some of which end inside and beyond the picture
+    # Several tiles, some of which end inside and beyond the picture.
+    Tiling.analysis = Tiling.synthesis = (4, 8, 2, None)
     Tiling.programs = 3
     u = torch.randn(1, 6, 9, 13, device=DEVICE)
     found["tiles"] = error(plain, u)
@@ -87,6 +83,10 @@ def main() -> None:
     changed = result(plain, u)
     changed *= 2
     found["changed in place"] = error(plain, changed)
+    with torch.inference_mode():
+        changed = result(plain, u)
+        changed *= 2
+        found["changed in inference mode"] = float((result(plain, changed) - result(plain, changed.clone())).norm())
     here, turned, flipped = result(plain, u), result(plain, u.rot90(1, (2, 3))), result(plain, u.flip(3))
     found["quarter turn"] = float((turned - here.rot90(1, (2, 3))).abs().max())
     found["mirror image"] = float((flipped - here.flip(3)).abs().max())

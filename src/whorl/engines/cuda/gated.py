@@ -112,8 +112,11 @@ def rounding_allowed() -> bool:
 
 
 def _state(u: Tensor, margin: int, components: int) -> tuple[Any, ...]:
-    """What changes whenever the tensor is changed, where torch counts that; and the sizes of the room."""
-    return (None if u.is_inference() else u._version), margin, components
+    """What changes whenever the tensor is changed, and the sizes of the room.
+
+    In inference mode torch does not count changes: what was prepared is never taken for the same.
+    """
+    return (object() if u.is_inference() else u._version), margin, components
 
 
 def _begun(given: Tensor, u: Tensor, found: Matrices, margin: int) -> Prepared:
