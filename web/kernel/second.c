@@ -36,24 +36,40 @@ void EXPORT(extend)(float *frame, VIEW u, int H, int W, int width) {
     mirror_border(frame, H, W, width, 1.0f);
 }
 
-/* Delta_alpha: edges (1 - 2 alpha), corners alpha. alpha = 1/6 has an isotropic leading error. */
-static inline quad laplacian(VIEW up, VIEW here, VIEW down, int x, float alpha) {
-    const quad u = AT(here, x);
-    const quad edges = (AT(here, x - 1) - u) + (AT(here, x + 1) - u) + (AT(up, x) - u) + (AT(down, x) - u);
-    const quad corners = (AT(up, x - 1) - u) + (AT(up, x + 1) - u) + (AT(down, x - 1) - u) + (AT(down, x + 1) - u);
-    return (1.0f - 2.0f * alpha) * edges + alpha * corners;
+/* Entry k of four pixels and the four after them, which start there. */
+#define FROM(k, v, after) __builtin_shufflevector(v, after, k, k + 1, k + 2, k + 3)
+
+/* Second differences, of three rows or of the pixels k - 1, k, k + 1 of a row. */
+static inline quad second(quad before, quad here, quad after) { return (after - here) - (here - before); }
+#define SECOND(k, v, after) second(FROM(k - 1, v, after), FROM(k, v, after), FROM(k + 1, v, after))
+
+/* Four values in frames, and second differences across rows, dyy: what a row needs of them. */
+typedef struct { quad along, across; } two_axes;
+
+static inline two_axes both_axes(const float *row, int wide) {
+    const quad here = AT(row, 0);
+    return (two_axes){ here, second(AT(row - wide, 0), here, AT(row + wide, 0)) };
+}
+
+/* Delta_alpha, edges (1 - 2 alpha) and corners alpha, is dxx + dyy + alpha dxx dyy; alpha = 1/6 has an isotropic leading
+ * error. */
+static inline quad laplacian(two_axes v, two_axes after, float alpha) {
+    return SECOND(1, v.along, after.along) + (FROM(1, v.across, after.across) + alpha * SECOND(1, v.across, after.across));
 }
 
 /* flux = g((Delta u)^2) Delta u, from a frame of u into a frame. `s2`: W + 3. */
 void EXPORT(laplacian_flux)(PLANE flux, VIEW frame, PLANE s2, int H, int W, float alpha, int law, int kind, float contrast) {
     const int wide = W + 2;
     for (int y = 1; y <= H; ++y) {
-        const float *here = frame + y * wide + 1;
+        const float *from = frame + y * wide;
         float *row = flux + y * wide + 1;
+        two_axes v = both_axes(from, wide);
         for (int x = 0; x < W; x += 4) {
-            const quad v = laplacian(here - wide, here, here + wide, x, alpha);
-            put(row, x, W, v);
-            PUT(s2, x) = v * v;
+            const two_axes after = both_axes(from + x + 4, wide);
+            const quad response = laplacian(v, after, alpha);
+            put(row, x, W, response);
+            PUT(s2, x) = response * response;
+            v = after;
         }
         diffusion_tensor(s2, 0, 0, W, law, kind, contrast);
         for (int x = 0; x < W; x += 4) put(row, x, W, AT(row, x) * AT(s2, x));
@@ -64,18 +80,16 @@ void EXPORT(laplacian_flux)(PLANE flux, VIEW frame, PLANE s2, int H, int W, floa
 void EXPORT(laplacian_step)(PLANE u, VIEW flux, int H, int W, float alpha, float tau) {
     const int wide = W + 2;
     for (int y = 0; y < H; ++y) {
-        const float *here = flux + (y + 1) * wide + 1;
+        const float *from = flux + (y + 1) * wide;
         float *row = u + y * W;
-        for (int x = 0; x < W; x += 4) put(row, x, W, AT(row, x) - tau * laplacian(here - wide, here, here + wide, x, alpha));
+        two_axes v = both_axes(from, wide);
+        for (int x = 0; x < W; x += 4) {
+            const two_axes after = both_axes(from + x + 4, wide);
+            put(row, x, W, AT(row, x) - tau * laplacian(v, after, alpha));
+            v = after;
+        }
     }
 }
-
-/* Entry k of four pixels and the four after them, which start there. */
-#define FROM(k, v, after) __builtin_shufflevector(v, after, k, k + 1, k + 2, k + 3)
-
-/* Second differences, of three rows or of the pixels k - 1, k, k + 1 of a row. */
-static inline quad second(quad before, quad here, quad after) { return (after - here) - (here - before); }
-#define SECOND(k, v, after) second(FROM(k - 1, v, after), FROM(k, v, after), FROM(k + 1, v, after))
 
 /* What the mixed derivative needs of four pixels in five rows of a frame. */
 typedef struct { quad near, both; } crossed_rows;
@@ -126,12 +140,10 @@ void EXPORT(hessian_flux)(PLANE xx, PLANE xy, PLANE yy, VIEW frame, PLANE s2, in
 
 /* xx (1 + dyy / 12) + dyy yy / 12 in four pixels of frames, and dyy yy: dxx of the one and the other make two thirds of the
  * adjoint. */
-typedef struct { quad along, across; } two_thirds;
-
-static inline two_thirds straight(VIEW a, VIEW c, int wide) {
+static inline two_axes straight(VIEW a, VIEW c, int wide) {
     const quad across = second(AT(c - wide, 0), AT(c, 0), AT(c + wide, 0));
     const quad curved = second(AT(a - wide, 0), AT(a, 0), AT(a + wide, 0));
-    return (two_thirds){ AT(a, 0) + (curved + across) * (1.0f / 12.0f), across };
+    return (two_axes){ AT(a, 0) + (curved + across) * (1.0f / 12.0f), across };
 }
 
 /* u -= tau (dxx (1 + dyy / 12) xx + 2 mu_x mu_y (1 - dxx / 12 - dyy / 12) xy + dyy (1 + dxx / 12) yy): the adjoint. */
@@ -140,10 +152,10 @@ void EXPORT(hessian_step)(PLANE u, VIEW xx, VIEW xy, VIEW yy, int H, int W, floa
     for (int y = 0; y < H; ++y) {
         const float *a = xx + (y + 1) * wide, *b = xy + (y + 2) * (W + 4), *c = yy + (y + 1) * wide;
         float *row = u + y * W;
-        two_thirds s = straight(a, c, wide);
+        two_axes s = straight(a, c, wide);
         crossed_rows d = crossings(b, W + 4);
         for (int x = 0; x < W; x += 4) {
-            const two_thirds s_after = straight(a + x + 4, c + x + 4, wide);
+            const two_axes s_after = straight(a + x + 4, c + x + 4, wide);
             const crossed_rows d_after = crossings(b + x + 4, W + 4);
             const quad rest = SECOND(1, s.along, s_after.along) + FROM(1, s.across, s_after.across);
             put(row, x, W, AT(row, x) - tau * (rest + 2.0f * mixed(d, d_after)));
