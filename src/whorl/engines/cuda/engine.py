@@ -120,7 +120,7 @@ class TritonEngine(CompiledEngine):
         form = steps.step.space
         assert isinstance(form, SpaceForm)
         launches = VolumeLaunches(form, u.device)
-        if steps.frozen and not launches.taps:
+        if steps.frozen and not launches.passes:
             return ReferenceEngine().advance(steps, u)
         steer = launches.smoothed(u.flatten(0, 1)) if steps.frozen else None
         numbers = cache(lambda each: launches.coefficients(*steps.step.complete(each)[:2]).to(u.device))

@@ -3,7 +3,12 @@ r"""One explicit step :math:`u - \tau K^\top \Phi(K u)` in space, in a single pa
 A thread owns four columns and ``ROWS`` rows and walks through ``DEPTH`` planes. It keeps the plane before, one row and
 one column of neighbours around its own voxels, so that all cells at its voxels are evaluated where they are needed:
 nothing is exchanged between threads. The fluxes of a layer of cells complete the plane before it; those to the plane
-behind are kept for the next layer. Cells on the border use mirrored voxels, so the adjoint needs no special case there.
+behind are kept for the next layer. Planes ahead are copied into shared memory meanwhile. Cells on the border use
+mirrored voxels, so the adjoint needs no special case there.
+
+Sums and differences are taken along one axis after the other, first along z, so that cells share them with their
+neighbours; the adjoint goes the same way back. An isotropic cell then takes 53 operations: 13 for its details, 18 for
+its law and 22 for the adjoint. Arithmetic binds this kernel, not memory; `docs/benchmarks.rst` counts.
 
 Details are undivided, four times those of the theory, and lengths are counted in voxels along x: ``tau`` and ``i2``
 carry the factor :math:`X = 1/(16 h_x^2)`, and ``b = h_x / h_y``, ``c = h_x / h_z``, ``kappa = 1 - 2 alpha`` are left.
@@ -11,39 +16,45 @@ carry the factor :math:`X = 1/(16 h_x^2)`, and ``b = h_x / h_y``, ``c = h_x / h_
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, has-type, assignment, var-annotated"
 # fmt: off
-# ruff: noqa: F821, F841, B007
+# ruff: noqa: F821, F841
 
 import triton
 import triton.language as tl
 
-from .diffusivity import diffusivity
-from .rows import apart, plus, times, together
+from .diffusivity import diffusivity, divided_difference
+from .rows import apart, together
 
 
 @triton.jit
 def voxels(plane, y, x, width, height, BLOCK: tl.constexpr, ALIGNED: tl.constexpr):
-    """Columns x-1 .. x+4 of the rows y of the plane at pointer `plane`, mirrored at the ends."""
+    """Columns x-1 .. x+4 of row y of the plane at pointer `plane`, mirrored at the ends."""
     row = plane + tl.minimum(tl.maximum(y, 0), height - 1) * width
     if ALIGNED:  # the width is a multiple of 4: a thread's own columns all exist or all do not
         first = tl.multiple_of(tl.minimum(x, width - 4), 4)
-        own = tl.load(row[:, None] + first[:, None] + tl.arange(0, 4)[None, :])
+        here = row + first  # all others at constant distances from one address
+        c1, c2, c3, c4 = apart(tl.load(here[:, None] + tl.arange(0, 4)[None, :]), (BLOCK, 2, 2))
+        left = tl.where(first > 0, tl.load(here - 1, mask=first > 0), c1)
+        right = tl.where(first < width - 4, tl.load(here + 4, mask=first < width - 4), c4)
     else:
-        own = tl.load(row[:, None] + tl.minimum(x[:, None] + tl.arange(0, 4)[None, :], width - 1))
-    c1, c2, c3, c4 = apart(own, (BLOCK, 2, 2))
-    return tl.load(row + tl.maximum(x - 1, 0)), c1, c2, c3, c4, tl.load(row + tl.minimum(x + 4, width - 1))
+        own = tl.load(row + tl.minimum(x[:, None] + tl.arange(0, 4)[None, :], width - 1))
+        c1, c2, c3, c4 = apart(own, (BLOCK, 2, 2))
+        left, right = tl.load(row + tl.maximum(x - 1, 0)), tl.load(row + tl.minimum(x + 4, width - 1))
+    return left, c1, c2, c3, c4, right
 
 
 @triton.jit
-def details(a, b, c, d, i: tl.constexpr):
-    """The seven details of cell i of a row of cells; a and b are its rows in front, c and d those behind."""
-    upper, lower, upper_behind, lower_behind = a[i + 1] - a[i], b[i + 1] - b[i], c[i + 1] - c[i], d[i + 1] - d[i]
-    front, behind = upper + lower, upper_behind + lower_behind
-    twist, twist_behind = lower - upper, lower_behind - upper_behind
-    left, left_behind, right, right_behind = b[i] - a[i], d[i] - c[i], b[i + 1] - a[i + 1], d[i + 1] - c[i + 1]
-    p_y = (left + left_behind) + (right + right_behind)
-    p_z = ((c[i] - a[i]) + (d[i] - b[i])) + ((c[i + 1] - a[i + 1]) + (d[i + 1] - b[i + 1]))
-    r_yz = (left_behind - left) + (right_behind - right)
-    return front + behind, p_y, p_z, twist + twist_behind, behind - front, r_yz, twist_behind - twist
+def pairs(front, behind):
+    """Of a row in two planes: differences along z, summed and differenced along x; then sums along z, likewise."""
+    dz_sum, dz_dx, sum_sum, sum_dx = (), (), (), ()
+    for i in tl.static_range(6):
+        dz, sz = behind[i] - front[i], behind[i] + front[i]
+        if i > 0:
+            dz_sum += (dz_before + dz,)
+            dz_dx += (dz - dz_before,)
+            sum_sum += (sz_before + sz,)
+            sum_dx += (sz - sz_before,)
+        dz_before, sz_before = dz, sz
+    return dz_sum, dz_dx, sum_sum, sum_dx
 
 
 @triton.jit
@@ -82,102 +93,119 @@ def matrix_diffusivity(xx, xy, xz, yy, yz, zz, i2, KIND: tl.constexpr):
 
 
 @triton.jit
-def flux(p_x, p_y, p_z, r_xy, r_xz, r_yz, t, s_x, s_y, s_z, b, c, kappa, i2, KIND: tl.constexpr, LAW: tl.constexpr):
-    """The flux of a cell; (s_x, s_y, s_z) is the gradient that steers it, where that is another one.
+def flux(
+    p_x, p_y, p_z, r_xy, r_xz, r_yz, t, s_x, s_y, s_z, b, c, kappa, i2,
+    KIND: tl.constexpr, LAW: tl.constexpr, CUBIC: tl.constexpr,
+):
+    """The fluxes along the axes in a cell, and the weights of its mixed details in the others.
 
-    Laws: 0 uncoupled, 1 isotropic, 2 g(J), 3 edge-enhancing with a single gradient.
+    (s_x, s_y, s_z) is the gradient that steers the last law: 0 uncoupled, 1 isotropic, 2 g(J), 3 edge-enhancing with a
+    single gradient.
     """
     q_y, q_z, bb, cc = b * p_y, c * p_z, b * b, c * c
     if LAW == 1:
-        mixed = (1.0 + bb) * r_xy * r_xy + (1.0 + cc) * r_xz * r_xz + (bb + cc) * r_yz * r_yz
-        s2 = p_x * p_x + q_y * q_y + q_z * q_z + kappa * (mixed + kappa * (1.0 + bb + cc) * t * t)
-        g = diffusivity(s2, i2, KIND)
-        h = kappa * g
-        P_x, P_y, P_z = g * p_x, (bb * g) * p_y, (cc * g) * p_z
-        R_xy, R_xz, R_yz = ((1.0 + bb) * h) * r_xy, ((1.0 + cc) * h) * r_xz, ((bb + cc) * h) * r_yz
-        T = ((1.0 + bb + cc) * kappa * h) * t
-    elif LAW == 3:
-        q_sy, q_sz = b * s_y, c * s_z
-        s2 = s_x * s_x + q_sy * q_sy + q_sz * q_sz
-        q = (diffusivity(s2, i2, KIND) - 1.0) / tl.maximum(s2, 1e-37)
-        along = q * (s_x * p_x + q_sy * q_y + q_sz * q_z)
-        xx, yy, zz = 1.0 + q * s_x * s_x, bb * (1.0 + q * q_sy * q_sy), cc * (1.0 + q * q_sz * q_sz)
-        P_x, P_y, P_z = p_x + along * s_x, b * (q_y + along * q_sy), c * (q_z + along * q_sz)
-    else:
-        xy2, xz2, yz2, t2 = r_xy * r_xy, r_xz * r_xz, r_yz * r_yz, kappa * t * t
-        xx = p_x * p_x + kappa * (xy2 + xz2 + t2)
-        yy = q_y * q_y + bb * kappa * (xy2 + yz2 + t2)
-        zz = q_z * q_z + cc * kappa * (xz2 + yz2 + t2)
-        if LAW == 0:
-            xx, yy, zz = diffusivity(xx, i2, KIND), bb * diffusivity(yy, i2, KIND), cc * diffusivity(zz, i2, KIND)
-            P_x, P_y, P_z = xx * p_x, yy * p_y, zz * p_z
+        s2 = p_x * p_x + q_y * q_y + q_z * q_z
+        if CUBIC:
+            s2 += (2.0 * kappa) * (r_xy * r_xy + r_xz * r_xz + r_yz * r_yz)
         else:
-            xx, xy, xz, yy, yz, zz = matrix_diffusivity(xx, p_x * q_y, p_x * q_z, yy, q_y * q_z, zz, i2, KIND)
-            P_x = xx * p_x + xy * q_y + xz * q_z
-            P_y = b * (xy * p_x + yy * q_y + yz * q_z)
-            P_z = c * (xz * p_x + yz * q_y + zz * q_z)
-            yy, zz = bb * yy, cc * zz
-    if LAW != 1:
-        R_xy, R_xz, R_yz = kappa * (xx + yy) * r_xy, kappa * (xx + zz) * r_xz, kappa * (yy + zz) * r_yz
-        T = kappa * kappa * (xx + yy + zz) * t
-    return P_x, P_y, P_z, R_xy, R_xz, R_yz, T
+            s2 += kappa * ((1.0 + bb) * r_xy * r_xy + (1.0 + cc) * r_xz * r_xz + (bb + cc) * r_yz * r_yz)
+        g = diffusivity(s2 + ((1.0 + bb + cc) * kappa * kappa) * (t * t), i2, KIND)
+        P_x, P_y, P_z = g * p_x, (bb * g) * p_y, (cc * g) * p_z
+        m_xy, m_xz, m_yz = ((1.0 + bb) * kappa) * g, ((1.0 + cc) * kappa) * g, ((bb + cc) * kappa) * g
+        m_t = ((1.0 + bb + cc) * kappa * kappa) * g
+    else:
+        if LAW == 3:
+            q_sy, q_sz = b * s_y, c * s_z
+            xx, yy, zz = s_x * s_x, q_sy * q_sy, q_sz * q_sz
+            s2 = xx + yy + zz
+            m = 0.5 * s2
+            g = diffusivity(s2, i2, KIND)
+            q = divided_difference(m, m, g, 1.0, i2, KIND)
+            along = q * (s_x * p_x + q_sy * q_y + q_sz * q_z)
+            P_x, P_y, P_z = p_x + along * s_x, b * (q_y + along * q_sy), c * (q_z + along * q_sz)
+            h = kappa * q
+            if not CUBIC:
+                xx, yy, zz = kappa + h * xx, bb * (kappa + h * yy), cc * (kappa + h * zz)
+        else:
+            xy2, xz2, yz2, t2 = r_xy * r_xy, r_xz * r_xz, r_yz * r_yz, kappa * t * t
+            xx = p_x * p_x + kappa * (xy2 + xz2 + t2)
+            yy = q_y * q_y + bb * kappa * (xy2 + yz2 + t2)
+            zz = q_z * q_z + cc * kappa * (xz2 + yz2 + t2)
+            if LAW == 0:
+                xx, yy, zz = diffusivity(xx, i2, KIND), bb * diffusivity(yy, i2, KIND), cc * diffusivity(zz, i2, KIND)
+                P_x, P_y, P_z = xx * p_x, yy * p_y, zz * p_z
+            else:
+                xx, xy, xz, yy, yz, zz = matrix_diffusivity(xx, p_x * q_y, p_x * q_z, yy, q_y * q_z, zz, i2, KIND)
+                P_x = xx * p_x + xy * q_y + xz * q_z
+                P_y = b * (xy * p_x + yy * q_y + yz * q_z)
+                P_z = c * (xz * p_x + yz * q_y + zz * q_z)
+                yy, zz = bb * yy, cc * zz
+            xx, yy, zz = kappa * xx, kappa * yy, kappa * zz
+        if LAW == 3 and CUBIC:  # the trace of the tensor is 2 + g
+            both = kappa + kappa * g
+            m_xy, m_xz, m_yz, m_t = both - h * zz, both - h * yy, both - h * xx, kappa * kappa * (2.0 + g)
+        else:
+            m_xy, m_xz, m_yz = xx + yy, xx + zz, yy + zz
+            m_t = kappa * (m_xy + zz)
+    return P_x, P_y, P_z, m_xy, m_xz, m_yz, m_t
 
 
 @triton.jit
-def row_of_cells(a, b, c, d, sa, sb, sc, sd, k_y, k_z, kappa, i2, KIND: tl.constexpr, LAW: tl.constexpr):
-    """The fluxes of one row of cells to its four rows of voxels, in each of them to the four columns of the thread.
-
-    The rows are: in front above, in front below, behind above, behind below.
-    """
-    front_above, front_below, behind_above, behind_below = (), (), (), ()
+def row_of_cells(
+    above, below, steer_above, steer_below, k_y, k_z, kappa, i2,
+    KIND: tl.constexpr, LAW: tl.constexpr, CUBIC: tl.constexpr,
+):
+    """What the `pairs` of the rows above and below five cells receive of their fluxes."""
+    z0, xz0, s0, x0 = above
+    z1, xz1, s1, x1 = below
+    up_z, up_xz, up, up_x, down_z, down_xz, down, down_x = (), (), (), (), (), (), (), ()
     for i in tl.static_range(5):
-        p_x, p_y, p_z, r_xy, r_xz, r_yz, t = details(a, b, c, d, i)
+        p_x, p_y, p_z = x1[i] + x0[i], s1[i] - s0[i], z1[i] + z0[i]
+        r_xy, r_xz, r_yz, t = x1[i] - x0[i], xz1[i] + xz0[i], z1[i] - z0[i], xz1[i] - xz0[i]
         s_x, s_y, s_z = p_x, p_y, p_z
         if LAW == 3:
-            s_x, s_y, s_z, _1, _2, _3, _4 = details(sa, sb, sc, sd, i)
-        P_x, P_y, P_z, R_xy, R_xz, R_yz, T = flux(
-            p_x, p_y, p_z, r_xy, r_xz, r_yz, t, s_x, s_y, s_z, k_y, k_z, kappa, i2, KIND, LAW
+            s_z = steer_below[0][i] + steer_above[0][i]
+            s_y = steer_below[2][i] - steer_above[2][i]
+            s_x = steer_below[3][i] + steer_above[3][i]
+        P_x, P_y, P_z, m_xy, m_xz, m_yz, m_t = flux(
+            p_x, p_y, p_z, r_xy, r_xz, r_yz, t, s_x, s_y, s_z, k_y, k_z, kappa, i2, KIND, LAW, CUBIC
         )
-        near, far, near_twist, far_twist = P_x - R_xz, P_x + R_xz, R_xy - T, R_xy + T
-        near_y, far_y = P_y - R_yz, P_y + R_yz
-        # Of each row, what the voxel to the right of the cell receives, and what the one to its left does.
-        x0, x1, x2, x3 = near - near_twist, near + near_twist, far - far_twist, far + far_twist
-        y0, y1, y2, y3 = -near_y - P_z, near_y - P_z, P_z - far_y, P_z + far_y
-        if i > 0:
-            front_above += (l0 + (y0 - x0),)  # from the cell before
-            front_below += (l1 + (y1 - x1),)
-            behind_above += (l2 + (y2 - x2),)
-            behind_below += (l3 + (y3 - x3),)
-        l0, l1, l2, l3 = x0 + y0, x1 + y1, x2 + y2, x3 + y3
-    return front_above, front_below, behind_above, behind_below
+        R_xz = m_xz * r_xz
+        up_z += (P_z - m_yz * r_yz,)
+        down_z += (P_z + m_yz * r_yz,)
+        up_xz += (R_xz - m_t * t,)
+        down_xz += (R_xz + m_t * t,)
+        up += (-P_y,)
+        down += (P_y,)
+        up_x += (P_x - m_xy * r_xy,)
+        down_x += (P_x + m_xy * r_xy,)
+    return (up_z, up_xz, up, up_x), (down_z, down_xz, down, down_x)
 
 
 @triton.jit
-def rows_of(plane, y, x, width, height, ROWS: tl.constexpr, BLOCK: tl.constexpr, ALIGNED: tl.constexpr):
-    """The own rows of a plane with one more above and below."""
-    found = ()
-    for k in tl.static_range(ROWS + 2):
-        found += (voxels(plane, y + (k - 1), x, width, height, BLOCK, ALIGNED),)
-    return found
+def received(totals, changes, more_totals, more_changes, j: tl.constexpr):
+    """What column j receives of the cells on both sides, in the rows of cells above and below it."""
+    left = (totals[j] + more_totals[j]) + (changes[j] + more_changes[j])
+    right = (totals[j + 1] + more_totals[j + 1]) - (changes[j + 1] + more_changes[j + 1])
+    return left + right
 
 
 @triton.jit
 def volume_kernel(
     source, steer, target, coefficients, depth, height, width, k_y, k_z, kappa,
     KIND: tl.constexpr, LAW: tl.constexpr, CUBIC: tl.constexpr, ROWS: tl.constexpr, DEPTH: tl.constexpr,
-    ACROSS: tl.constexpr, BLOCK: tl.constexpr, ALIGNED: tl.constexpr,
+    BLOCK: tl.constexpr, STAGES: tl.constexpr, ALIGNED: tl.constexpr,
 ):
-    """Target = source - tau K^T Phi(K source); grid (tiles of a plane, chunks of planes, volumes).
-
-    A program has BLOCK threads' worth of work: ACROSS groups of four columns beside each other, the rest below.
-    """
+    """Target = source - tau K^T Phi(K source); grid (tiles of a plane, chunks of planes, volumes)."""
     if CUBIC:
         k_y = 1.0
         k_z = 1.0
-    thread = tl.arange(0, BLOCK)
-    tiles = tl.cdiv(width, 4 * ACROSS)
-    x = 4 * ((tl.program_id(0) % tiles) * ACROSS + thread % ACROSS)
-    y = ROWS * ((tl.program_id(0) // tiles) * (BLOCK // ACROSS) + thread // ACROSS)
+    if ALIGNED:
+        width = width // 4 * 4  # lets the compiler know
+    tiles = tl.cdiv(width, 4 * BLOCK)
+    x = 4 * (tl.program_id(0) % tiles * BLOCK + tl.arange(0, BLOCK))
+    y = tl.program_id(0) // tiles * ROWS
+    columns = x[:, None] + tl.arange(0, 4)[None, :]
     size = tl.full((), 0, tl.int64) + height * width
     volume = tl.program_id(2) * depth * size
     source += volume
@@ -187,80 +215,45 @@ def volume_kernel(
     i2 = tl.load(coefficients + 1)
     begin = tl.program_id(1) * DEPTH
     first = tl.maximum(begin - 1, 0) * size
-    old = rows_of(source + first, y, x, width, height, ROWS, BLOCK, ALIGNED)
-    old_steer = old
-    if LAW == 3:
-        old_steer = rows_of(steer + first, y, x, width, height, ROWS, BLOCK, ALIGNED)
-    nothing = tl.zeros_like(old[0][0])
-    carried = ()
-    for k in tl.static_range(ROWS):
-        carried += ((nothing, nothing, nothing, nothing),)
+    old, old_steer, carried = (), (), ()
+    for k in tl.static_range(ROWS + 2):
+        old += (voxels(source + first, y + (k - 1), x, width, height, BLOCK, ALIGNED),)
+        if LAW == 3:
+            old_steer += (voxels(steer + first, y + (k - 1), x, width, height, BLOCK, ALIGNED),)
+        if k < ROWS:
+            nothing = tl.zeros((BLOCK,), tl.float32)
+            carried += ((nothing, nothing, nothing, nothing),)
     last = tl.minimum(begin + DEPTH, depth)
-    for z in range(begin, last + 1):
+    for z in tl.range(begin, last + 1, num_stages=STAGES):
         # Layer z of cells lies between the planes z - 1 and z and completes plane z - 1.
         place = tl.minimum(z, depth - 1) * size
-        new = rows_of(source + place, y, x, width, height, ROWS, BLOCK, ALIGNED)
-        new_steer = new
-        if LAW == 3:
-            new_steer = rows_of(steer + place, y, x, width, height, ROWS, BLOCK, ALIGNED)
         out = target + (z - 1) * size
-        waiting = ()
-        for k in tl.static_range(ROWS + 1):
-            above, below, above_behind, below_behind = row_of_cells(
-                old[k], old[k + 1], new[k], new[k + 1],
-                old_steer[k], old_steer[k + 1], new_steer[k], new_steer[k + 1], k_y, k_z, kappa, i2, KIND, LAW,
-            )
+        new, new_steer, waiting = (), (), ()
+        for k in tl.static_range(ROWS + 2):
+            row = y + (k - 1)
+            behind = voxels(source + place, row, x, width, height, BLOCK, ALIGNED)
+            below = pairs(old[k], behind)
+            new += (behind,)
+            steer_below = below
+            if LAW == 3:
+                behind = voxels(steer + place, row, x, width, height, BLOCK, ALIGNED)
+                steer_below = pairs(old_steer[k], behind)
+                new_steer += (behind,)
+            if k > 0:  # the cells between this row and the one above
+                up, down = row_of_cells(
+                    above, below, steer_above, steer_below, k_y, k_z, kappa, i2, KIND, LAW, CUBIC
+                )
+            if k > 1:  # complete the row above
+                finished, kept = (), ()
+                for j in tl.static_range(4):
+                    dz = received(shares[0], shares[1], up[0], up[1], j)
+                    sz = received(shares[2], shares[3], up[2], up[3], j)
+                    finished += (old[k - 1][j + 1] - tau * (carried[k - 2][j] + (sz - dz)),)
+                    kept += (sz + dz,)
+                waiting += (kept,)
+                end = tl.where(z > begin, tl.where(row <= height, width, 0), 0)
+                tl.store(out + (row - 1) * width + columns, together(finished, (BLOCK, 4)), mask=columns < end)
             if k > 0:
-                change = plus(carried[k - 1], plus(front, above))
-                result = together(plus(old[k][1:5], times(-tau, change)), (BLOCK, 4))
-                columns = x[:, None] + tl.arange(0, 4)[None, :]
-                row = y + (k - 1)
-                seen = (row < tl.where(z > begin, height, 0))[:, None] & (columns < width)
-                tl.store(out + (row * width)[:, None] + columns, result, mask=seen)
-                waiting += (plus(behind, above_behind),)
-            front, behind = below, below_behind  # shares of the rows that the next row of cells completes
-        carried = waiting
-        old = new
-        old_steer = new_steer
-
-
-@triton.jit
-def gaussian_kernel(
-    source, target, taps, length, apart, beside, size, stride,
-    RADIUS: tl.constexpr, LAST: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
-):
-    """The Gaussian along an axis of `length` voxels `apart`; grid (all blocks of an image, images).
-
-    A program takes ROWS rows of BLOCK voxels that are neighbours in memory. LAST says whether they lie along the axis:
-    then an image has `size` such rows, `beside` apart. Otherwise its rows are the positions on the axis, with `size`
-    voxels each. Images lie `stride` apart.
-    """
-    blocks = tl.cdiv(length if LAST else size, BLOCK)
-    x = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)
-    far = tl.full((), 0, tl.int64)  # makes distances 64-bit numbers
-    image = (far + stride) * tl.program_id(1)
-    source += image
-    target += image
-    row = tl.program_id(0) // blocks * ROWS
-    for _ in range(ROWS):
-        if LAST:
-            line = source + (far + tl.minimum(row, size - 1)) * beside
-            total = tl.load(taps) * tl.load(line + tl.minimum(x, length - 1))
-            for k in tl.static_range(1, RADIUS + 1):
-                before = tl.minimum(tl.where(x < k, k - 1 - x, x - k), length - 1)
-                after = tl.maximum(tl.where(x + k >= length, 2 * length - 1 - x - k, x + k), 0)
-                total += tl.load(taps + k) * (tl.load(line + before) + tl.load(line + after))
-            place = target + (far + row) * beside + x
-            tl.store(place, total, mask=x < tl.where(row < size, length, 0))
-        else:
-            inside = x < size
-            here = source + (far + tl.minimum(row, length - 1)) * apart
-            total = tl.load(taps) * tl.load(here + x, mask=inside)
-            for k in tl.static_range(1, RADIUS + 1):
-                before = tl.minimum(tl.where(row < k, k - 1 - row, row - k), length - 1)
-                after = tl.maximum(tl.where(row + k >= length, 2 * length - 1 - row - k, row + k), 0)
-                above = tl.load(source + (far + before) * apart + x, mask=inside)
-                below = tl.load(source + (far + after) * apart + x, mask=inside)
-                total += tl.load(taps + k) * (above + below)
-            tl.store(target + (far + row) * apart + x, total, mask=x < tl.where(row < length, size, 0))
-        row += 1
+                shares = down
+            above, steer_above = below, steer_below
+        old, old_steer, carried = new, new_steer, waiting
