@@ -44,7 +44,8 @@ class Tiling:
 
     analysis = (4, 16, 4, None)  # rows and columns of a tile, warps, most registers of a thread
     gates = (2, 32, 4, 168)
-    synthesis = (2, 32, 4, None)
+    synthesis = (4, 16, 4, 128)
+    at_once = 1  # rows that the synthesis computes at once
     programs = 132 * 24
 
 
@@ -177,11 +178,11 @@ def _stepped(
     n, H, W, C = u.shape
     out, number, unit = torch.empty_like(u), prepared.number, found.copy_unit(growth)
     BY, BX, warps, registers = Tiling.synthesis
-    strips, steps = _cut(H, W, n, 2 * BY, BX)
+    strips, steps = _cut(H, W, n, Tiling.at_once * BY, BX)
     synthesis_kernel[strips, n](
         v, u, out, prepared.copy, *found.synthesis, tau, prepared.peaks, found.field_unit, unit, number * n,
         (number + 1) * n, H, W, steps, C=C, CB=found.channels, **found.sizes, **found.transposed_taps, MARGIN=margin,
-        BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers, enable_fp_fusion=False,
+        AT_ONCE=Tiling.at_once, BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers, enable_fp_fusion=False,
     )  # fmt: skip
     result = out.permute(0, 3, 1, 2)
     state = _state(result, margin, found.components)

@@ -67,12 +67,15 @@ def analysis_kernel(
 def transposed(
     v, pixel, wide, w, total, below,
     COMPONENT: tl.constexpr, TAPS: tl.constexpr, FIRST: tl.constexpr, SIZE: tl.constexpr, STRIDE: tl.constexpr,
+    AT_ONCE: tl.constexpr,
 ):
-    """Add what fields around them give to pixels, and to those one row below; both share most of what is loaded."""
+    """Add what fields around them give to pixels; two rows AT_ONCE, so that they share most of what is loaded."""
     row = rows(v, pixel, wide, SIZE, STRIDE)
     here = responses(all_sums(row, STRIDE)[COMPONENT], TAPS, FIRST)
-    there = responses(all_sums(row[1:], STRIDE)[COMPONENT], TAPS, FIRST)
-    return mixed(here, w, total), mixed(there, w, below)
+    if AT_ONCE == 2:
+        there = responses(all_sums(row[1:], STRIDE)[COMPONENT], TAPS, FIRST)
+        below = mixed(there, w, below)
+    return mixed(here, w, total), below
 
 
 @triton.jit(do_not_specialize=SIZES)
@@ -80,13 +83,14 @@ def synthesis_kernel(
     v, u, out, rounded, W0, W1, W2, tau, peaks, field_unit, unit, now, after, height, width, steps,
     C: tl.constexpr, CB: tl.constexpr, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr,
     S0: tl.constexpr, S1: tl.constexpr, S2: tl.constexpr, T0: tl.constexpr, T1: tl.constexpr, T2: tl.constexpr,
-    MARGIN: tl.constexpr, BY: tl.constexpr, BX: tl.constexpr,
+    MARGIN: tl.constexpr, AT_ONCE: tl.constexpr, BY: tl.constexpr, BX: tl.constexpr,
 ):
     """Out = u - tau K* v, and the same rounded and mirrored at its border. Grid (strips of tiles, images).
 
     `peaks` holds from `now` on the largest numbers of `u`, by which `v` and the rounded stream are scaled, and from
     `after` on those of `out`, which are found here. Height and width are those of the stream; fields `v` have a margin
-    of two pixels around it, `rounded` has MARGIN. A tile has 2 BY rows.
+    of two pixels around it, `rounded` has MARGIN. A tile has BY rows, or twice as many where two
+    are computed AT_ONCE.
     """
     P: tl.constexpr = BY * BX
     wide = width + 4
@@ -104,24 +108,25 @@ def synthesis_kernel(
     tau = tl.load(tau) / scale(peaks + now + image, field_unit)
     factor = scale(peaks + now + image, unit)
     largest = tl.zeros((P,), tl.float32)
-    for step in range(tl.minimum(steps, tl.cdiv(height, 2 * BY) - segment * steps)):
-        top = (segment * steps + step) * (2 * BY)
-        y = top + 2 * (p // BX)
+    for step in range(tl.minimum(steps, tl.cdiv(height, AT_ONCE * BY) - segment * steps)):
+        top = (segment * steps + step) * (AT_ONCE * BY)
+        y = top + AT_ONCE * (p // BX)
         pixel = (tl.minimum(y, height - 1) + 2) * wide + tl.minimum(x, width - 1) + 2
         nothing = tl.zeros((P, CB), tl.float32)
         # A quarter turn exchanges cosines and sines of order 1, so each has a sum of its own.
-        cosine, cosine_below = transposed(vc1, pixel, wide, A1, nothing, nothing, 1, T1, 0, F1, S1)
-        sine, sine_below = transposed(vs1, pixel, wide, A1, nothing, nothing, 2, T1, 0, F1, S1)
+        cosine, cosine_below = transposed(vc1, pixel, wide, A1, nothing, nothing, 1, T1, 0, F1, S1, AT_ONCE)
+        sine, sine_below = transposed(vs1, pixel, wide, A1, nothing, nothing, 2, T1, 0, F1, S1, AT_ONCE)
         total, below = settled(cosine) + settled(sine), settled(cosine_below) + settled(sine_below)
-        total, below = transposed(v0, pixel, wide, A0, total, below, 0, T0, 0, F0, S0)
-        total, below = transposed(vc2, pixel, wide, A2, total, below, 3, T2, 0, F2, S2)
-        total, below = transposed(vs2, pixel, wide, A2, total, below, 4, T2, 3, F2, S2)
-        bottom = top + 2 * BY
+        total, below = transposed(v0, pixel, wide, A0, total, below, 0, T0, 0, F0, S0, AT_ONCE)
+        total, below = transposed(vc2, pixel, wide, A2, total, below, 3, T2, 0, F2, S2, AT_ONCE)
+        total, below = transposed(vs2, pixel, wide, A2, total, below, 4, T2, 3, F2, S2, AT_ONCE)
+        bottom = top + AT_ONCE * BY
         near_border = (top < MARGIN) | (bottom > height - MARGIN) | (left < MARGIN) | (left + BX > width - MARGIN)
         size = stepped(u, out, rounded, y, x, height, width, tau * total, factor, near_border, C, CB, MARGIN)
         largest = tl.maximum(largest, size)
-        size = stepped(u, out, rounded, y + 1, x, height, width, tau * below, factor, near_border, C, CB, MARGIN)
-        largest = tl.maximum(largest, size)
+        if AT_ONCE == 2:
+            size = stepped(u, out, rounded, y + 1, x, height, width, tau * below, factor, near_border, C, CB, MARGIN)
+            largest = tl.maximum(largest, size)
     tl.atomic_max(peaks + after + image, tl.max(largest, 0))
 
 
