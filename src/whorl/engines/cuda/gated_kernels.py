@@ -74,8 +74,10 @@ def transposed(
     here = responses(all_sums(row, STRIDE)[COMPONENT], TAPS, FIRST)
     if AT_ONCE == 2:
         there = responses(all_sums(row[1:], STRIDE)[COMPONENT], TAPS, FIRST)
+    total = mixed(here, w, total)
+    if AT_ONCE == 2:
         below = mixed(there, w, below)
-    return mixed(here, w, total), below
+    return total, below
 
 
 @triton.jit(do_not_specialize=SIZES)
