@@ -5,7 +5,7 @@ A card holds the parameters of several training runs (seeds). Networks are loade
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -71,18 +71,7 @@ class ModelCard:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "name": self.name,
-            "about": self.about,
-            "network": self.network.as_dict(),
-            "training": self.training,
-            "data": self.data,
-            "chosen": self.chosen,
-            "runs": [{"seed": run.seed, "values": run.values, "figures": run.figures} for run in self.runs],
-            "versions": self.versions,
-        }
+        return {"format": FORMAT, "version": VERSION, **asdict(self)}
 
     def write(self, path: str | Path) -> None:
         """Write the card atomically; a file that is no model card is never replaced."""
@@ -126,16 +115,9 @@ def load_card(source: str | Path) -> ModelCard:
     if found["version"] != FIRST and written != _hash(found):
         raise FileError(f"{source}: damaged model card (its contents are not those that were written).")
     try:
-        card = ModelCard(
-            name=found["name"],
-            network=NetworkSpec.from_dict(found["network"]),
-            runs=tuple(Run(run["seed"], run["values"], run["figures"]) for run in found["runs"]),
-            chosen=found["chosen"],
-            training=found["training"],
-            data=found["data"],
-            about=found["about"],
-            versions=found["versions"],
-        )
+        parts = {name: found[name] for name in ("name", "chosen", "training", "data", "about", "versions")}
+        runs = tuple(Run(run["seed"], run["values"], run["figures"]) for run in found["runs"])
+        card = ModelCard(network=NetworkSpec.from_dict(found["network"]), runs=runs, **parts)
         for seed in card.seeds:
             card.build(seed)
         card.run()

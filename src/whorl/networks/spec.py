@@ -1,6 +1,7 @@
 """What a multiscale network looks like, as one frozen value."""
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -72,16 +73,13 @@ class NetworkSpec:
             raise ValueError(f"NetworkSpec(diffusivity={self.diffusivity!r}): choose one of {known}.")
         if self.scheduled and (self.centred or self.own_steps or self.own_structure or self.sigma):
             raise ValueError("NetworkSpec(scheduled=True): has steps and structure of its own; leave the others out.")
-        for name, low, high in (("alpha", 0.0, 0.5), ("gamma", 0.0, 1.0)):
-            if not low <= getattr(self, name) <= high:
-                raise ValueError(f"NetworkSpec({name}={getattr(self, name)}): must lie in [{low}, {high}].")
-        for name in ("steps", "scales"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"NetworkSpec({name}={getattr(self, name)}): must be at least 1.")
-        if self.degree < 0 or (self.degree and not self.scheduled):
-            raise ValueError(f"NetworkSpec(degree={self.degree}): must be at least 0, and 0 unless scheduled=True.")
-        if self.sigma < 0:
-            raise ValueError(f"NetworkSpec(sigma={self.sigma}): must be at least 0.")
+        largest = {"alpha": 0.5, "gamma": 1}
+        for name, low in {"alpha": 0, "gamma": 0, "steps": 1, "scales": 1, "sigma": 0, "degree": 0}.items():
+            value, high = getattr(self, name), largest.get(name, math.inf)
+            if not low <= value <= high:
+                raise ValueError(f"NetworkSpec({name}={value}): must lie in [{low}, {high}].")
+        if self.degree and not self.scheduled:
+            raise ValueError(f"NetworkSpec(degree={self.degree}): must be 0 unless scheduled=True.")
         if self.gamma and self.coupling != "anisotropic":
             raise ValueError(
                 f"NetworkSpec(coupling={self.coupling!r}, gamma={self.gamma}): gamma has an effect on anisotropic "
