@@ -112,19 +112,14 @@ def table() -> str:
     >>> print(table().splitlines()[1])
     uncoupled                   all        all        back       value      value      value
     """
-    columns = list(REGISTRY)
-    lines = [" " * 28 + "".join(f"{name:11}" for name in columns)]
+    parts, rows = REGISTRY.values(), {"": list(REGISTRY)}
     for law in (*EVERY_LAW, CONTINUING, SHARED_EDGES, BIHARMONIC):
-        lines.append(f"{law:28}" + "".join(f"{_derivatives(REGISTRY[name], law):11}" for name in columns))
+        rows[law] = [_derivatives(part, law) for part in parts]
     for kind in (*CLOSED, "free-form"):
-        has = ["yes" if kind in part.diffusivities or not part.laws else "-" for part in REGISTRY.values()]
-        lines.append(f"{kind:28}" + "".join(f"{word:11}" for word in has))
-    for title, words in (
-        ("dimensions", [part.dimensions for part in REGISTRY.values()]),
-        ("bits", [[kind.removeprefix("float") for kind in part.dtypes] or ["any"] for part in REGISTRY.values()]),
-    ):
-        lines.append(f"{title:28}" + "".join(f"{', '.join(map(str, each)):11}" for each in words))
-    return "\n".join(line.rstrip() for line in lines)
+        rows[kind] = ["yes" if kind in part.diffusivities or not part.laws else "-" for part in parts]
+    rows["dimensions"] = [", ".join(map(str, part.dimensions)) for part in parts]
+    rows["bits"] = [", ".join(kind.removeprefix("float") for kind in part.dtypes) or "any" for part in parts]
+    return "\n".join(f"{title:28}{''.join(f'{word:11}' for word in words)}".rstrip() for title, words in rows.items())
 
 
 def _derivatives(part: Capabilities, law: str) -> str:

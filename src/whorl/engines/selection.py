@@ -21,9 +21,8 @@ __all__ = ["ENGINES", "advance", "select", "transformed"]
 ENGINES = ("auto", "reference", "numba", "triton")
 """What ``engine=`` takes. ``reference`` is plain PyTorch; ``auto`` takes the compiled engine of the image's device."""
 
-_HOMES = {"numba": ("whorl.engines.cpu.engine", "NumbaEngine"), "triton": ("whorl.engines.cuda.engine", "TritonEngine")}
-_EXTRAS = {"numba": "fast", "triton": "cuda"}
-_DEVICES = {"cpu": "numba", "cuda": "triton"}
+_HOMES = {"numba": ("cpu", "NumbaEngine", "fast"), "triton": ("cuda", "TritonEngine", "cuda")}
+"""The folder of each compiled engine, which is named like its device, its class, and the extra it needs."""
 
 _FORWARD = (torch._C._functorch.TransformType.Jvp, torch._C._functorch.TransformType.Vmap)
 
@@ -74,7 +73,7 @@ def choose(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
         raise ValueError(f"engine {engine!r} is unknown. Known: {', '.join(ENGINES)}.")
     if engine == "reference":
         return ReferenceEngine()
-    name = _DEVICES.get(u.device.type, "") if engine == "auto" else engine
+    name = next((name for name in _HOMES if _HOMES[name][0] == u.device.type), "") if engine == "auto" else engine
     form = step.space if u.dim() == VOLUME else step.form
     reason = form if isinstance(form, str) else _missing(name)
     if not reason:
@@ -133,14 +132,14 @@ def _missing(name: str) -> str:
     if name not in _HOMES:
         return "no engine for this device"
     if find_spec(name) is None:
-        return f"the engine {name!r} needs the package {name}: pip install 'whorl[{_EXTRAS[name]}]'"
+        return f"the engine {name!r} needs the package {name}: pip install 'whorl[{_HOMES[name][2]}]'"
     return ""
 
 
 @cache
 def _engine(name: str) -> Engine:
-    module, kind = _HOMES[name]
-    engine: Engine = getattr(import_module(module), kind)()
+    folder, kind, _ = _HOMES[name]
+    engine: Engine = getattr(import_module(f"whorl.engines.{folder}.engine"), kind)()
     return engine
 
 

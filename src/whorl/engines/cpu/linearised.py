@@ -14,6 +14,7 @@ Only the direction is divided by :math:`\delta`, so equal eigenvalues need no sp
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, half, one, put, tiny, zero
+from whorl.engines.cpu.cells import entries, store
 from whorl.engines.cpu.diffusivities import secant, slope, value
 from whorl.engines.cpu.tensors import parted
 
@@ -40,29 +41,25 @@ def _linearise_isotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, un
 
 def _linearise_anisotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
     for j in range(n):
-        xx, xy, yy = at(Ja, j), at(Jb, j), at(Jc, j)
+        xx, xy, yy = entries(coupling, j, Ja, Jb, Jc)
         centre, split, radius = parted(xx, xy, yy)
         top, low = centre + radius, max(centre - radius, zero(xx))
         h_top, h_low = value(kind, top, rate), value(kind, low, rate)
         slope_top, slope_low = slope(kind, top, h_top, rate, unit), slope(kind, low, h_low, rate, unit)
         s = secant(kind, low, radius + radius, h_low, h_top, rate, unit)
         mean = half(xx) * (h_top + h_low)
-        put(Ja, j, fma(s, split, mean))
-        put(Jb, j, s * xy)
-        put(Jc, j, fma(-s, split, mean))
+        store(coupling, j, Ja, Jb, Jc, fma(s, split, mean), s * xy, fma(-s, split, mean))
         _turn(j, split, xy, radius, s, slope_top, slope_low, s * xy, Sa, Sb, Sc, Sr)
 
 
 def _linearise_edges(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
     for j in range(n):
-        xx, xy, yy = at(Ja, j), at(Jb, j), at(Jc, j)
+        xx, xy, yy = entries(coupling, j, Ja, Jb, Jc)
         _, split, radius = parted(xx, xy, yy)
         s2 = xx + yy
         h = value(kind, s2, rate)
         s = secant(kind, zero(xx), s2, one(xx), h, rate, unit)
-        put(Ja, j, fma(s, xx, one(xx)))
-        put(Jb, j, s * xy)
-        put(Jc, j, fma(s, yy, one(xx)))
+        store(coupling, j, Ja, Jb, Jc, fma(s, xx, one(xx)), s * xy, fma(s, yy, one(xx)))
         _turn(j, split, xy, radius, s, slope(kind, s2, h, rate, unit), zero(xx), s * xy, Sa, Sb, Sc, Sr)
 
 

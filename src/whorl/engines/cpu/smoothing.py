@@ -18,18 +18,17 @@ from whorl.engines.cpu.threads import bands, run
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.engines.selection import transformed
 
-__all__ = ["smooth", "smoothed"]
+__all__ = ["smoothed"]
 
 
 def smoothed(u: Tensor, weights: Sequence[float]) -> Tensor | None:
-    """The smoothed image ``(n, c, y, x)``, or None where PyTorch records or transforms what happens to it."""
+    """The image ``(n, c, y, x)`` smoothed with ``w_0 .. w_R`` along y, then along x.
+
+    None where PyTorch records or transforms what happens to it.
+    """
     if u.dtype not in (torch.float32, torch.float64) or transformed(u) or not u.numel():
         return None
-    return smooth(u.detach().contiguous(), weights)
-
-
-def smooth(u: Tensor, weights: Sequence[float]) -> Tensor:
-    """A contiguous image smoothed with ``w_0 .. w_R`` along y, then along x."""
+    u = u.detach().contiguous()
     n, C, H, W = u.shape
     out = fresh(u)
     source, result = flat(u), flat(out)

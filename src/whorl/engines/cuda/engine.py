@@ -173,18 +173,14 @@ def _coefficients(step: Step, numbers: Row) -> Tensor:
     rows = (
         (X * tau)[None],
         (X / contrast**2)[None],
-        beta**2 * _table(form.omega, beta),
-        seen**2 * _table(form.inside, seen),
+        beta**2 * _table(form.omega, beta.device),
+        seen**2 * _table(form.inside, seen.device),
     )
     return torch.cat(rows).float()
 
 
-def _table(weights: tuple[float, ...], like: Tensor) -> Tensor:
-    return _on_device(weights, like.device)
-
-
 @lru_cache(maxsize=64)
-def _on_device(weights: tuple[float, ...], device: torch.device) -> Tensor:
+def _table(weights: tuple[float, ...], device: torch.device) -> Tensor:
     """Copied once: while a CUDA graph is recorded nothing can be copied to the device."""
     return torch.tensor(weights, dtype=torch.float64, device=device)
 
@@ -194,7 +190,7 @@ def _derivatives(form: Form, numbers: Known, sums: Tensor) -> Known:
     tau, contrast, beta, seen = numbers
     by_outer, by_inner = -_unit(form) * sums
     front = 1 / contrast if form.diffusivity == "tv" else 1.0
-    omega, inside = _table(form.omega, beta), _table(form.inside, seen)
+    omega, inside = _table(form.omega, beta.device), _table(form.inside, seen.device)
     by_tau = front * (omega * beta**2 * by_outer).sum()
     by_contrast = -2 * front * tau * (inside * seen**2 * by_inner).sum() / contrast
     if form.diffusivity == "tv":
