@@ -7,7 +7,7 @@ reference engine.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, Known, SpaceForm, Step
 
-__all__ = ["CompiledEngine", "ForwardEngine", "plane_form"]
+__all__ = ["CompiledEngine", "ForwardEngine", "each_known", "plane_form"]
 
 COUNT = 5
 """The first five arguments are tensors: image, tau, contrast, and the weights of the scales in flux and structure."""
@@ -56,18 +56,17 @@ class CompiledEngine(Engine):
         return done if out is None or done is out else out.copy_(done)
 
     def chain(self, steps: Steps, u: Tensor) -> Tensor:
-        if steps.frozen:
-            return ReferenceEngine().chain(steps, u)
         bare = steps.step
         if bare.fidelity is not None or bare.kept is not None:  # the loop has both
             bare = replace(bare, fidelity=None, kept=None)
+        return each_known(steps, u, lambda u, known: Explicit.apply(u, *known, bare, self))  # type: ignore[no-untyped-call]
 
-        def one(u: Tensor, k: int) -> Tensor:
-            known = steps.step.complete(steps.numbers[k])
-            result: Tensor = Explicit.apply(u, *known, bare, self)  # type: ignore[no-untyped-call]
-            return result
 
-        return steps.one_by_one(u, one)
+def each_known(steps: Steps, u: Tensor, one: Callable[[Tensor, Known], Any]) -> Tensor:
+    """The image after steps that ``one`` takes by their numbers; the reference keeps a diffusion tensor."""
+    if steps.frozen:
+        return ReferenceEngine().chain(steps, u)
+    return steps.one_by_one(u, lambda u, k: one(u, steps.step.complete(steps.numbers[k])))
 
 
 class ForwardEngine(CompiledEngine):

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from whorl.engines.base import Engine, Steps
-from whorl.engines.differentiable import CompiledEngine
-from whorl.engines.reference import ReferenceEngine
+from whorl.engines.differentiable import CompiledEngine, each_known
 from whorl.engines.selection import choose
 from whorl.steps import STEPS, Known
 
@@ -29,14 +28,7 @@ class OpaqueEngine(Engine):
         self.engine = engine
 
     def chain(self, steps: Steps, u: Tensor) -> Tensor:
-        if steps.frozen:
-            return ReferenceEngine().chain(steps, u)
-
-        def one(u: Tensor, k: int) -> Tensor:
-            result: Tensor = take(u, *steps.step.complete(steps.numbers[k]), steps.step.key, self.engine)
-            return result
-
-        return steps.one_by_one(u, one)
+        return each_known(steps, u, lambda u, known: take(u, *known, steps.step.key, self.engine))
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
