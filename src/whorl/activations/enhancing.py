@@ -7,14 +7,13 @@ than a thousandth of the largest one.
 """
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from whorl.activations.laws import Law
 from whorl.activations.tensors import Structure, SymmetricMatrix, eigenvalues, matrix_product, parted
 from whorl.diffusivities import Diffusivity
-from whorl.diffusivities.base import Contrast
+from whorl.diffusivities.base import Contrast, Contrasted
 from whorl.foundations import validation
-from whorl.foundations.positive import Positive
 
 __all__ = ["CoherenceEnhancing", "EdgeContinuing", "EdgeEnhancing"]
 
@@ -78,17 +77,8 @@ class EdgeEnhancing(Law):
         return f"keep={self.keep!r}"
 
 
-class ContrastLaw(nn.Module, Law):
+class ContrastLaw(Contrasted, Law):
     """A law with a contrast of its own in the place of a diffusivity."""
-
-    def __init__(self, contrast: Contrast = 1.0, *, trainable: bool = False) -> None:
-        super().__init__()
-        self._contrast = Positive(contrast, trainable=trainable, name="contrast")
-
-    @property
-    def contrast(self) -> Tensor:
-        value: Tensor = self._contrast()
-        return value
 
 
 class EdgeContinuing(ContrastLaw):

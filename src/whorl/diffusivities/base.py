@@ -25,7 +25,21 @@ NODES = (0.04691007703066802, 0.23076534494715845, 0.5, 0.7692346550528415, 0.95
 WEIGHTS = (0.11846344252809454, 0.23931433524968324, 0.28444444444444444, 0.23931433524968324, 0.11846344252809454)
 
 
-class Diffusivity(nn.Module, ABC):
+class Contrasted(nn.Module):
+    """Base of what has a contrast, fixed or trained."""
+
+    def __init__(self, contrast: Contrast = 1.0, *, trainable: bool = False) -> None:
+        super().__init__()
+        self._contrast = Positive(contrast, trainable=trainable, name="contrast")
+
+    @property
+    def contrast(self) -> Tensor:
+        """The contrast; several are shaped ``(s, 1, 1, 1)`` or ``(c, s, 1, 1, 1)`` to meet the axes of responses."""
+        value: Tensor = self._contrast()
+        return value.reshape(*value.shape, 1, 1, 1) if value.dim() in (1, 2) else value
+
+
+class Diffusivity(Contrasted, ABC):
     r"""Base of all diffusivities: decreasing, positive, with :math:`0 < g \le` ``maximum()``.
 
     Parameters
@@ -48,16 +62,6 @@ class Diffusivity(nn.Module, ABC):
     if TYPE_CHECKING:  # torch leaves the type of a call open
 
         def __call__(self, s2: Tensor) -> Tensor: ...
-
-    def __init__(self, contrast: Contrast = 1.0, *, trainable: bool = False) -> None:
-        super().__init__()
-        self._contrast = Positive(contrast, trainable=trainable, name="contrast")
-
-    @property
-    def contrast(self) -> Tensor:
-        """The contrast; several are shaped ``(s, 1, 1, 1)`` or ``(c, s, 1, 1, 1)`` to meet the axes of responses."""
-        value: Tensor = self._contrast()
-        return value.reshape(*value.shape, 1, 1, 1) if value.dim() in (1, 2) else value
 
     @property
     def scale_adaptive(self) -> bool:
