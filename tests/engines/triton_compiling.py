@@ -42,7 +42,7 @@ def main() -> None:
     driver.set_active(Nowhere())
     JITFunction._do_compile = noted
     u, form = torch.zeros(1, 1, 16, 16), plane_form(build("perona-malik", contrast=9.0).description)
-    launches, numbers = Launches(form, 1, 1, 16, 16, u.device), torch.zeros(4)
+    launches, numbers = Launches(form, u), torch.zeros(4)
     launches.compile_together(u, numbers, learning=True)
     together = list(compiled)
     launches.compiling = True

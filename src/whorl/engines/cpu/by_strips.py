@@ -65,17 +65,17 @@ def _prepared(
 ) -> tuple[Fields, tuple[Any, ...], int, Array]:
     """The fields of a task, the numbers of its kernel, how many rows it looks beyond its own, and the taps of rho."""
     where = fields_of(form, channels, dtype)
-    values, real = constants(form, where, numbers), where.taps.dtype
-    halo = where.halo(where.both if task == BACK else where.moved)
+    (weight, factor, rate, unit), real = constants(form, where, numbers), where.taps.dtype
+    halo = int(where.radius[2 * where.scale[where.both if task == BACK else where.moved]].max())
     if task == TENSORS:  # the fields that only flow are not needed
         used, halo = np.unique(where.seen), 0
         seen = np.searchsorted(used, where.seen)
         where = replace(where, channel=where.channel[used], scale=where.scale[used], seen=seen, moved=seen)
-        values = replace(values, weight=values.weight[used])
-    scale = real.type(1 if task >= BACK else scale_of(form, float(values.unit)))
+        weight = weight[used]
+    scale = real.type(1 if task >= BACK else scale_of(form, float(unit)))
     more = real.type(form.floor if form.law == "coherence-enhancing" else 1)
-    front = np.ones(where.fields, real) if task >= BACK else values.factor
-    given = values.weight * scale, values.factor, front, values.rate / scale, values.unit, more
+    front = np.ones(where.fields, real) if task >= BACK else factor
+    given = weight * scale, factor, front, rate / scale, unit, more
     rho = np.array([w for taps in form.rho for w in taps], real)
     return where, given, halo + (len(form.rho[0]) if form.rho else 1), rho
 

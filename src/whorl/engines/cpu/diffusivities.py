@@ -7,7 +7,7 @@ linear in it. Which function is meant is a literal number, settled when a kernel
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from whorl.diffusivities.base import NODES, WEIGHTS
 from whorl.engines.cpu.arithmetic import by_literal, compiled, decay_series, exp2, fma, half, literal, one, tiny, zero
@@ -151,37 +151,25 @@ def _homogeneous_secant(kind: int, low: float, width: float, h: float, h_far: fl
     return zero(width)
 
 
-class Functions(NamedTuple):
-    """The three functions of one diffusivity."""
+_CHARBONNIER = (_charbonnier, _charbonnier_slope, _charbonnier_secant)
 
-    value: Callable[..., Any]
-    slope: Callable[..., Any]
-    secant: Callable[..., Any]
-
-
-_CHARBONNIER = Functions(_charbonnier, _charbonnier_slope, _charbonnier_secant)
-
-FUNCTIONS = {
-    "exponential": Functions(_exponential, _exponential_slope, _exponential_secant),
-    "rational": Functions(_rational, _rational_slope, _rational_secant),
+FUNCTIONS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "exponential": (_exponential, _exponential_slope, _exponential_secant),
+    "rational": (_rational, _rational_slope, _rational_secant),
     "charbonnier": _CHARBONNIER,
     "tv": _CHARBONNIER,
-    "weickert": Functions(_weickert, _weickert_slope, _weickert_secant),
-    "tukey": Functions(_tukey, _tukey_slope, _tukey_secant),
-    "homogeneous": Functions(_homogeneous, _homogeneous_slope, _homogeneous_secant),
+    "weickert": (_weickert, _weickert_slope, _weickert_secant),
+    "tukey": (_tukey, _tukey_slope, _tukey_secant),
+    "homogeneous": (_homogeneous, _homogeneous_slope, _homogeneous_secant),
 }
-"""The diffusivities in closed form, by name."""
+"""The diffusivities in closed form, by name: value, slope and secant."""
 
 _DISTINCT = list(dict.fromkeys(FUNCTIONS.values()))
 
 KINDS = {name: _DISTINCT.index(functions) for name, functions in FUNCTIONS.items()}
 """The literal number of each."""
 
-value = by_literal(*(functions.value for functions in _DISTINCT))
-"""``h(s2)``."""
-
-slope = by_literal(*(functions.slope for functions in _DISTINCT))
-"""``h'(s2)``, given ``h = h(s2)``."""
-
-secant = by_literal(*(functions.secant for functions in _DISTINCT))
-"""``(h(low + width) - h(low)) / width`` from both values, exact down to ``width = 0``."""
+value, slope, secant = (by_literal(*each) for each in zip(*_DISTINCT, strict=True))
+"""``h(s2)``; ``h'(s2)``, given ``h = h(s2)``; and ``(h(low + width) - h(low)) / width`` from both values, exact down to
+``width = 0``.
+"""

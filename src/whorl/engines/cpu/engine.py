@@ -23,9 +23,6 @@ from whorl.steps import Form, Known, SpaceForm, Step
 
 __all__ = ["NumbaEngine"]
 
-OPEN = (None, None, None)
-"""The numbers of a step that are its own."""
-
 
 class NumbaEngine(ForwardEngine):
     """Kernels compiled by Numba at first use and kept on disk; on all threads that torch uses."""
@@ -78,7 +75,7 @@ class NumbaEngine(ForwardEngine):
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
         form, given, out = plane_form(step), Values.of(*numbers), torch.empty_like(u)
         sums = by_strips(BACK, form, u, w, flat(out), given)
-        return out, gradients(form, fields_of(form, u.shape[1], precision(u)), sums, given).tensors()
+        return out, gradients(form, fields_of(form, u.shape[1], precision(u)), sums, given)
 
     def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Known, moves: Sequence[Known]) -> Tensor:
         out = torch.empty_like(du)
@@ -91,7 +88,7 @@ def _values(step: Step, numbers: Sequence[Row]) -> list[Values]:
     own: Values | None = None
     found = []
     for each in numbers:
-        if isinstance(each.tau, Tensor) or each[1:] != OPEN:
+        if isinstance(each.tau, Tensor) or each[1:] != (None,) * 3:
             found.append(Values.of(*step.complete(each)))
         else:
             own = own or Values.of(1.0, *step.own())

@@ -12,7 +12,7 @@ from whorl.engines.cpu.cells import ANISOTROPIC, COHERENCE, CONTINUING, EDGES, I
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
 from whorl.steps import BIHARMONIC, SHARED_EDGES, Cells, Form, Known
 
-__all__ = ["Constants", "Fields", "Values", "coefficients", "constants", "directions", "fields_of", "gradients", "kind"]
+__all__ = ["Fields", "Values", "coefficients", "constants", "directions", "fields_of", "gradients", "kind"]
 
 LAWS = {
     "uncoupled": UNCOUPLED,
@@ -43,10 +43,6 @@ class Values(NamedTuple):
         scales = ((1.0,) if part is None else tuple(part.tolist()) for part in (beta, seen))
         return cls(float(tau), float(contrast), *scales)
 
-    def tensors(self) -> Known:
-        """The same as tensors."""
-        return Known(*(torch.tensor(part, dtype=torch.float64) for part in self))
-
 
 @dataclass(frozen=True, eq=False)
 class Fields:
@@ -63,10 +59,6 @@ class Fields:
     flux: Array
     structure: Array
 
-    def halo(self, groups: Array) -> int:
-        """The largest radius along y of the Gaussians of these fields."""
-        return int(self.radius[2 * self.scale[groups]].max())
-
     @property
     def fields(self) -> int:
         """How many smoothed fields there are."""
@@ -76,16 +68,6 @@ class Fields:
     def arrays(self) -> tuple[Array, ...]:
         """All of them, in the order in which kernels take them."""
         return tuple(vars(self).values())
-
-
-@dataclass(frozen=True)
-class Constants:
-    """The numbers of one call: per field the weight in the structure and the factor of the flux."""
-
-    weight: Array
-    factor: Array
-    rate: Any
-    unit: Any
 
 
 @lru_cache(maxsize=64)
@@ -114,19 +96,19 @@ def fields_of(form: Form, channels: int, dtype: str) -> Fields:
     )
 
 
-def constants(form: Form, where: Fields, numbers: Values) -> Constants:
-    """The numbers of one call, from the values of its parameters."""
+def constants(form: Form, where: Fields, numbers: Values) -> tuple[Array, Array, Any, Any]:
+    """Per field the weight in the structure and the factor of the flux; rate and unit of the diffusivity."""
     real = where.taps.dtype
     front, _, flows, b, steers, b_seen = _parts(form, where, numbers)
-    return Constants(
-        weight=(steers * b_seen**2).astype(real),
-        factor=(numbers.tau * front * flows * b**2).astype(real),
-        rate=real.type(rate(form.diffusivity, numbers.contrast)),
-        unit=real.type(numbers.contrast**-2),
+    return (
+        (steers * b_seen**2).astype(real),
+        (numbers.tau * front * flows * b**2).astype(real),
+        real.type(rate(form.diffusivity, numbers.contrast)),
+        real.type(numbers.contrast**-2),
     )
 
 
-def gradients(form: Form, where: Fields, sums: Array, numbers: Values) -> Values:
+def gradients(form: Form, where: Fields, sums: Array, numbers: Values) -> Known:
     """Derivatives with respect to the numbers.
 
     ``sums[f]`` holds the derivatives with respect to ``factor[f]`` and ``weight[f]``, with the opposite sign.
@@ -139,12 +121,13 @@ def gradients(form: Form, where: Fields, sums: Array, numbers: Values) -> Values
     by_beta = 2 * b * numbers.tau * front * flows * to_factor
     by_seen = 2 * b_seen * steers * to_weight
     first = _first(form)
-    return Values(
+    found = (
         by_tau,
         by_contrast,
-        tuple(float(by_beta[where.scale == s].sum()) for s in range(len(numbers.beta))),
-        tuple(float(by_seen[where.scale == first + s].sum()) for s in range(len(numbers.seen))),
+        [by_beta[where.scale == s].sum() for s in range(len(numbers.beta))],
+        [by_seen[where.scale == first + s].sum() for s in range(len(numbers.seen))],
     )
+    return Known(*(torch.tensor(part, dtype=torch.float64) for part in found))
 
 
 def coefficients(cells: Cells, gamma: float, dtype: str) -> Array:

@@ -94,14 +94,14 @@ def _numbers(
     where, halves = fields_of(form, channels, dtype), 2 if form.law == BIHARMONIC else 1
     real, taus = where.taps.dtype, np.array([each.tau for each in numbers])
     # All steps have the same contrast.
-    unit = constants(form, where, numbers[0]._replace(tau=1.0))
+    weight, factor, rate, unit = constants(form, where, numbers[0]._replace(tau=1.0))
     # With one scale the weight is common to all fields and can join the rate.
-    scale = scale_of(form, float(unit.unit) * float(unit.weight[-1]))
-    inner, more = real.type(unit.rate * unit.weight[-1] / real.type(scale)), real.type(scale)
+    scale = scale_of(form, float(unit) * float(weight[-1]))
+    inner, more = real.type(rate * weight[-1] / real.type(scale)), real.type(scale)
     sizes = taus if halves == 1 else np.outer(np.sqrt(taus), (1, -1)).ravel()
     shares = np.array(mixes or [1.0] * len(numbers))
     return (
-        (sizes * float(unit.factor[where.moved[0, 0]])).astype(real),
+        (sizes * float(factor[where.moved[0, 0]])).astype(real),
         shares.repeat(halves).astype(real),
         taus.repeat(halves).astype(real),
     ), (where.flux, inner, more)

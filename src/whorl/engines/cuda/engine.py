@@ -80,7 +80,7 @@ class TritonEngine(CompiledEngine):
         if u.is_cuda:
             part = _turns(plane_form(step), probe)[0]
             coefficients = _coefficients(step, Numbers(0.05)).detach()
-            _launches(plane_form(step), part).compile_together(part, coefficients, learning=learning)
+            Launches(plane_form(step), part).compile_together(part, coefficients, learning=learning)
         for engine in (self, ReferenceEngine()):
             with torch.enable_grad():
                 x = probe.clone().requires_grad_(learning)
@@ -104,14 +104,14 @@ class TritonEngine(CompiledEngine):
         tensors: list[Tensor | None] = [None] * len(_turns(form, u))
         if steps.frozen:
             first = numbers(steps.numbers[0])
-            tensors = [_launches(form, part).tensor(part, first) for part in _turns(form, u)]
+            tensors = [Launches(form, part).tensor(part, first) for part in _turns(form, u)]
 
         room = _room(steps, u, out)
 
         def one(u: Tensor, k: int) -> Tensor:
             after, coefficients = next(room), numbers(steps.numbers[k])
             for source, target, cells in zip(_turns(form, u), _turns(form, after), tensors, strict=True):
-                _launches(form, source).step(source, target, coefficients, cells)
+                Launches(form, source).step(source, target, coefficients, cells)
             return after
 
         return steps.one_by_one(u, one)
@@ -137,7 +137,7 @@ class TritonEngine(CompiledEngine):
         form, coefficients, out = plane_form(step), _coefficients(step, numbers), torch.empty_like(u)
         sums = []
         for source, cotangent, target in zip(_turns(form, u), _turns(form, w), _turns(form, out), strict=True):
-            sums.append(_launches(form, source).step_adjoint(source, cotangent, target, coefficients))
+            sums.append(Launches(form, source).step_adjoint(source, cotangent, target, coefficients))
         return out, _derivatives(form, numbers, torch.stack(sums).sum(0, dtype=torch.float64))
 
 
@@ -153,11 +153,6 @@ def _turns(form: Form, u: Tensor) -> Sequence[Tensor]:
     parts = u if form.couple_channels else u.flatten(0, 1).unsqueeze(1)
     split: Sequence[Tensor] = parts.split(max(1, LARGEST // (parts[0].numel() * len(form.flux.taps))))
     return split
-
-
-def _launches(form: Form, u: Tensor) -> Launches:
-    n, c, y, x = u.shape
-    return Launches(form, n, c, y, x, u.device)
 
 
 def _unit(form: Form) -> float:

@@ -39,14 +39,14 @@ class Tiling:
 
 
 class Launches:
-    """Launches for `images` images of `channels` coupled channels each and `height` x `width` pixels."""
+    """Launches for images like `u`, whose channels are coupled."""
 
     tiling: type[Tiling] = Tiling
     compiling = False
 
-    def __init__(self, form: Form, images: int, channels: int, height: int, width: int, device: torch.device) -> None:
-        self.form, self.device = form, device
-        self.images, self.channels, self.height, self.width = images, channels, height, width
+    def __init__(self, form: Form, u: Tensor) -> None:
+        self.form, self.device = form, u.device
+        images, channels, height, width = self.images, self.channels, self.height, self.width = u.shape
         self.planes = images * channels
         self.Z = form.flux.spacing[1] / form.flux.spacing[0]
         self.Y, self.square = self.Z**2, self.Z == 1.0
