@@ -3,7 +3,8 @@
 Two processes stay alive, one with the ``src`` of each tree, and take turns of a few hundredths of a second: what else
 the machine does hits both alike. The order changes with every round, and the first call of a turn is not counted. The
 figure is the median, over all rounds, of the best time here over the best time there: below 1, this tree is faster.
-Where memory comes to lie differs between processes, so that every case is measured by several pairs of them.
+Where memory comes to lie differs between processes, so that every case is measured by several pairs of them. On a busy
+machine the ratio of processor times is the steadier one.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -29,6 +31,8 @@ __all__ = ["compare", "main"]
 _ROOT = Path(__file__).parents[1]
 _TURN_S = 0.03
 _FEWEST, _MOST = 4, 50  # rounds for each pair of processes
+Seconds = tuple[float, float]  # by the clock, and of all processors together
+Round = tuple[list[Seconds], list[Seconds]]
 TITLE = "This tree beside another: times, and the median ratio of a turn here to a turn there"
 
 
@@ -86,15 +90,21 @@ def serve(threads: int) -> None:
         print(json.dumps(found), file=answers, flush=True)
 
 
-def _seconds(call: Any) -> float:
-    begun = perf_counter()
+def _seconds(call: Any) -> Seconds:
+    used, begun = _processor_time(), perf_counter()
     call()
-    return perf_counter() - begun
+    return perf_counter() - begun, _processor_time() - used
 
 
-def compare(case: str, here: Worker, there: Worker, budget_s: float) -> list[tuple[list[float], list[float]]]:
+def _processor_time() -> float:
+    """Seconds that processors have worked for this process, all its threads, and the processes it has started."""
+    both = (getrusage(whom) for whom in (RUSAGE_SELF, RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)
+
+
+def compare(case: str, here: Worker, there: Worker, budget_s: float) -> list[Round]:
     """The seconds of the calls of all rounds, here and there."""
-    each = max(here.ask("case", case), there.ask("case", case))
+    each = max(worker.ask("case", case)[0] for worker in (here, there))
     calls = 1 + max(1, min(200, round(_TURN_S / each))) if each < 10 * _TURN_S else 1
     rounds = max(_FEWEST, min(_MOST, round(budget_s / (2 * calls * each))))
     found = []
@@ -105,8 +115,8 @@ def compare(case: str, here: Worker, there: Worker, budget_s: float) -> list[tup
     return found
 
 
-def as_row(case: str, rounds: list[tuple[list[float], list[float]]]) -> dict[str, Any]:
-    here, there = ([seconds for times in side for seconds in times] for side in zip(*rounds, strict=True))
+def as_row(case: str, rounds: list[Round]) -> dict[str, Any]:
+    here, there = ([wall for times in side for wall, _ in times] for side in zip(*rounds, strict=True))
     return {
         "method": case,
         "here_best_s": min(here),
@@ -114,9 +124,14 @@ def as_row(case: str, rounds: list[tuple[list[float], list[float]]]) -> dict[str
         "there_best_s": min(there),
         "there_median_s": median(there),
         "to_there_best": min(here) / min(there),
-        "to_there": median(min(ours) / min(theirs) for ours, theirs in rounds),
+        "to_there": median(_best(ours, 0) / _best(theirs, 0) for ours, theirs in rounds),
+        "to_there_cpu": median(_best(ours, 1) / _best(theirs, 1) for ours, theirs in rounds),
         "repeats": len(rounds),
     }
+
+
+def _best(times: list[Seconds], which: int) -> float:
+    return max(min(each[which] for each in times), 1e-6)
 
 
 def _commit(tree: Path) -> str:
@@ -144,7 +159,7 @@ def main(arguments: list[str] | None = None) -> None:
     document = Document("compare", "python -m benchmarks.compare OTHER_TREE", folder=given.out)
     document.forget()
     document.content["commits"] = {"here": _commit(_ROOT), "there": _commit(there)}
-    found: dict[str, list[tuple[list[float], list[float]]]] = {}
+    found: dict[str, list[Round]] = {}
     for pair in range(given.pairs):
         with ExitStack() as stack:
             ours, theirs = (stack.enter_context(Worker(tree, given.threads)) for tree in (_ROOT, there))

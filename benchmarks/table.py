@@ -72,6 +72,7 @@ _SHOWN: dict[str, tuple[str, str]] = {
     "there_median_s": ("median s", "{:.3g}"),
     "to_there_best": ("ratio of bests", "{:.3f}"),
     "to_there": ("ratio", "{:.3f}"),
+    "to_there_cpu": ("CPU", "{:.3f}"),
     "spread": ("spread", "{:.0%}"),
 }
 _SORTED_BY = ("ms_per_mpix_step", "turn_error")

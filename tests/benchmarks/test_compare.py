@@ -27,7 +27,9 @@ def test_a_tree_is_compared_with_itself(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_the_figure_is_the_median_of_the_rounds() -> None:
     """One round that something else disturbed does not count; the best of all calls would not tell."""
-    row = as_row("a case", [([2.0, 3.0], [1.0, 4.0]), ([2.0, 2.0], [2.0, 8.0]), ([9.0, 9.0], [1.0, 1.0])])
+    rounds = [([2.0, 3.0], [1.0, 4.0]), ([2.0, 2.0], [2.0, 8.0]), ([9.0, 9.0], [1.0, 1.0])]
+    row = as_row("a case", [([(wall, 3.0) for wall in a], [(wall, 2.0) for wall in b]) for a, b in rounds])
+    assert row["to_there_cpu"] == 1.5
     assert (row["to_there"], row["to_there_best"]) == (2.0, 2.0)
     assert (row["here_best_s"], row["there_best_s"], row["there_median_s"]) == (2.0, 1.0, 1.5)
 
