@@ -149,35 +149,10 @@ def tilings() -> Rows:
     return found
 
 
-@torch.no_grad()
-def two_rows() -> Rows:
-    """Networks whose transposed operators compute two rows at once."""
-    found: Rows = []
-    kept = Tiling.synthesis, Tiling.at_once
-    u = 255 * torch.rand(1, 1, SIZE, SIZE, device=DEVICE)
-    y, x = torch.meshgrid(torch.arange(100.0), torch.arange(131.0), indexing="ij")
-    odd = (128 + 60 * torch.sin(x / 17) * torch.cos(y / 23) + 25 * torch.randn(100, 131)).to(DEVICE)[None, None]
-    network, _ = loaded("photo-27k")
-    expected = network(odd)
-    for tile in ((2, 32, 4, None), (4, 16, 4, None), (8, 8, 4, None)):
-        Tiling.synthesis, Tiling.at_once = tile, 2
-        try:
-            same = torch.equal(network(odd), expected)
-            best, median = timed(lambda: network(u), calls=3)
-        finally:
-            Tiling.synthesis, Tiling.at_once = kept
-        found.append({"method": f"photo-27k, {tile}", "best_s": best, "median_s": median, "same": same})
-        print(
-            f"   photo-27k  {tile!s:18s} {1e3 * best:8.3f} ms  {'the same bits' if same else 'OTHER BITS'}", flush=True
-        )
-    return found
-
-
 def main() -> None:
     parts = {
         "one picture": one_picture,
         "agreement": agreement,
-        "two rows": two_rows,
         "any level": lambda: shares(LEVELLED),
         "tilings": tilings,
     }

@@ -31,7 +31,7 @@ LARGEST = 2**31
 """Numbers of one picture: places in it are counted in 32 bits."""
 
 SLACK = 64
-"""Zeros behind what kernels read, for a row and a pixel more: they read more than there is."""
+"""Zeros behind what kernels read: they read a few numbers more than there are."""
 
 ROUNDS = 64
 """Applications after which a chain of streams begins with new memory."""
@@ -45,7 +45,6 @@ class Tiling:
     analysis = (4, 16, 4, None)  # rows and columns of a tile, warps, most registers of a thread
     gates = (2, 32, 4, 168)
     synthesis = (4, 16, 4, 128)
-    at_once = 1  # rows that the synthesis computes at once
     programs = 132 * 24
 
 
@@ -178,11 +177,11 @@ def _stepped(
     n, H, W, C = u.shape
     out, number, unit = torch.empty_like(u), prepared.number, found.copy_unit(growth)
     BY, BX, warps, registers = Tiling.synthesis
-    strips, steps = _cut(H, W, n, Tiling.at_once * BY, BX)
+    strips, steps = _cut(H, W, n, BY, BX)
     synthesis_kernel[strips, n](
         v, u, out, prepared.copy, *found.synthesis, tau, prepared.peaks, found.field_unit, unit, number * n,
         (number + 1) * n, H, W, steps, C=C, CB=found.channels, **found.sizes, **found.transposed_taps, MARGIN=margin,
-        AT_ONCE=Tiling.at_once, BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers, enable_fp_fusion=False,
+        BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers, enable_fp_fusion=False,
     )  # fmt: skip
     result = out.permute(0, 3, 1, 2)
     state = _state(result, margin, found.components)
@@ -193,7 +192,7 @@ def _stepped(
 def _room(shape: Sequence[int], device: torch.device) -> Tensor:
     """Room in float16."""
     size = math.prod(shape)
-    room = torch.empty(size + SLACK * (1 + shape[2]), dtype=torch.float16, device=device)
+    room = torch.empty(size + SLACK, dtype=torch.float16, device=device)
     room[size:].zero_()
     return room[:size].view(*shape)
 

@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 from .gates import SIZES, gate_matrix, gates, seen
-from .orbits import all_sums, matrices, mirrored, mixed, planes, put, responses, rows, scale, settled
+from .orbits import all_sums, matrices, mirrored, mixed, planes, put, rows, scale, settled
 
 
 @triton.jit(do_not_specialize=SIZES)
@@ -44,11 +44,11 @@ def analysis_kernel(
         y = (segment * steps + step) * BY + p // BX
         row = rows(u, (tl.minimum(y, height - 1) + 2) * wide + tl.minimum(x, width - 1) + 2, wide, CB, C)
         sums = all_sums(row, C)
-        c0 = mixed(responses(sums[0], T0, 0), A0, tl.zeros((P, F0), tl.float32))
-        c1 = mixed(responses(sums[1], T1, 0), A1, tl.zeros((P, F1), tl.float32))
-        s1 = mixed(responses(sums[2], T1, 0), A1, tl.zeros((P, F1), tl.float32))
-        c2 = mixed(responses(sums[3], T2, 0), A2, tl.zeros((P, F2), tl.float32))
-        s2 = mixed(responses(sums[4], T2, 3), A2, tl.zeros((P, F2), tl.float32))
+        c0 = mixed(sums[0], T0, 0, A0, tl.zeros((P, F0), tl.float32))
+        c1 = mixed(sums[1], T1, 0, A1, tl.zeros((P, F1), tl.float32))
+        s1 = mixed(sums[2], T1, 0, A1, tl.zeros((P, F1), tl.float32))
+        c2 = mixed(sums[3], T2, 0, A2, tl.zeros((P, F2), tl.float32))
+        s2 = mixed(sums[4], T2, 3, A2, tl.zeros((P, F2), tl.float32))
         pixel, inside = y * width + x, (y < height) & (x < width)
         if GATED:
             i1, i2, ALL = c1 * c1 + s1 * s1, c2 * c2 + s2 * s2, F0 + F1 + F2
@@ -63,36 +63,18 @@ def analysis_kernel(
         put(vs2, pixel, s2 * gate, inside, S2)
 
 
-@triton.jit
-def transposed(
-    v, pixel, wide, w, total, below,
-    COMPONENT: tl.constexpr, TAPS: tl.constexpr, FIRST: tl.constexpr, SIZE: tl.constexpr, STRIDE: tl.constexpr,
-    AT_ONCE: tl.constexpr,
-):
-    """Add what fields around them give to pixels; two rows AT_ONCE, so that they share most of what is loaded."""
-    row = rows(v, pixel, wide, SIZE, STRIDE)
-    here = responses(all_sums(row, STRIDE)[COMPONENT], TAPS, FIRST)
-    if AT_ONCE == 2:
-        there = responses(all_sums(row[1:], STRIDE)[COMPONENT], TAPS, FIRST)
-    total = mixed(here, w, total)
-    if AT_ONCE == 2:
-        below = mixed(there, w, below)
-    return total, below
-
-
 @triton.jit(do_not_specialize=SIZES)
 def synthesis_kernel(
     v, u, out, rounded, W0, W1, W2, tau, peaks, field_unit, unit, now, after, height, width, steps,
     C: tl.constexpr, CB: tl.constexpr, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr,
     S0: tl.constexpr, S1: tl.constexpr, S2: tl.constexpr, T0: tl.constexpr, T1: tl.constexpr, T2: tl.constexpr,
-    MARGIN: tl.constexpr, AT_ONCE: tl.constexpr, BY: tl.constexpr, BX: tl.constexpr,
+    MARGIN: tl.constexpr, BY: tl.constexpr, BX: tl.constexpr,
 ):
     """Out = u - tau K* v, and the same rounded and mirrored at its border. Grid (strips of tiles, images).
 
     `peaks` holds from `now` on the largest numbers of `u`, by which `v` and the rounded stream are scaled, and from
     `after` on those of `out`, which are found here. Height and width are those of the stream; fields `v` have a margin
-    of two pixels around it, `rounded` has MARGIN. A tile has BY rows, or twice as many where two
-    are computed AT_ONCE.
+    of two pixels around it, `rounded` has MARGIN.
     """
     P: tl.constexpr = BY * BX
     wide = width + 4
@@ -104,47 +86,33 @@ def synthesis_kernel(
     out += image * height * width * C
     rounded += image * (height + 2 * MARGIN) * (width + 2 * MARGIN) * C
     p = tl.arange(0, P)
+    c = tl.arange(0, CB)
     left = strip * BX
     x = left + p % BX
     A0, A1, A2 = matrices(W0, len(T0), F0, CB), matrices(W1, len(T1), F1, CB), matrices(W2, len(T2), F2, CB)
     tau = tl.load(tau) / scale(peaks + now + image, field_unit)
     factor = scale(peaks + now + image, unit)
     largest = tl.zeros((P,), tl.float32)
-    for step in range(tl.minimum(steps, tl.cdiv(height, AT_ONCE * BY) - segment * steps)):
-        top = (segment * steps + step) * (AT_ONCE * BY)
-        y = top + AT_ONCE * (p // BX)
+    for step in range(tl.minimum(steps, tl.cdiv(height, BY) - segment * steps)):
+        top = (segment * steps + step) * BY
+        y = top + p // BX
         pixel = (tl.minimum(y, height - 1) + 2) * wide + tl.minimum(x, width - 1) + 2
-        nothing = tl.zeros((P, CB), tl.float32)
         # A quarter turn exchanges cosines and sines of order 1, so each has a sum of its own.
-        cosine, cosine_below = transposed(vc1, pixel, wide, A1, nothing, nothing, 1, T1, 0, F1, S1, AT_ONCE)
-        sine, sine_below = transposed(vs1, pixel, wide, A1, nothing, nothing, 2, T1, 0, F1, S1, AT_ONCE)
-        total, below = settled(cosine) + settled(sine), settled(cosine_below) + settled(sine_below)
-        total, below = transposed(v0, pixel, wide, A0, total, below, 0, T0, 0, F0, S0, AT_ONCE)
-        total, below = transposed(vc2, pixel, wide, A2, total, below, 3, T2, 0, F2, S2, AT_ONCE)
-        total, below = transposed(vs2, pixel, wide, A2, total, below, 4, T2, 3, F2, S2, AT_ONCE)
-        bottom = top + AT_ONCE * BY
-        near_border = (top < MARGIN) | (bottom > height - MARGIN) | (left < MARGIN) | (left + BX > width - MARGIN)
-        size = stepped(u, out, rounded, y, x, height, width, tau * total, factor, near_border, C, CB, MARGIN)
-        largest = tl.maximum(largest, size)
-        if AT_ONCE == 2:
-            size = stepped(u, out, rounded, y + 1, x, height, width, tau * below, factor, near_border, C, CB, MARGIN)
-            largest = tl.maximum(largest, size)
+        cosine = mixed(all_sums(rows(vc1, pixel, wide, F1, S1), S1)[1], T1, 0, A1, tl.zeros((P, CB), tl.float32))
+        sine = mixed(all_sums(rows(vs1, pixel, wide, F1, S1), S1)[2], T1, 0, A1, tl.zeros((P, CB), tl.float32))
+        total = mixed(all_sums(rows(v0, pixel, wide, F0, S0), S0)[0], T0, 0, A0, settled(cosine) + settled(sine))
+        total = mixed(all_sums(rows(vc2, pixel, wide, F2, S2), S2)[3], T2, 0, A2, total)
+        total = mixed(all_sums(rows(vs2, pixel, wide, F2, S2), S2)[4], T2, 3, A2, total)
+        here = ((y * width + x) * C)[:, None] + c[None, :]
+        inside = (y < height) & (x < width)
+        known = inside[:, None] & (c < C)[None, :]
+        total = tl.load(u + here, mask=known, other=0.0) - tau * total
+        tl.store(out + here, total, mask=known)
+        size = tl.abs(total)
+        largest = tl.maximum(largest, tl.max(tl.where(known & (size < float("inf")), size, 0.0), 1))
+        near_border = (top < MARGIN) | (top + BY > height - MARGIN) | (left < MARGIN) | (left + BX > width - MARGIN)
+        mirrored(rounded, y, x, height, width, total * factor, inside, near_border, C, MARGIN)
     tl.atomic_max(peaks + after + image, tl.max(largest, 0))
-
-
-@triton.jit
-def stepped(
-    u, out, rounded, y, x, height, width, change, factor, near_border,
-    C: tl.constexpr, CB: tl.constexpr, MARGIN: tl.constexpr,
-):
-    """Store pixels less their change, and again rounded; returns how large they are."""
-    c, inside = tl.arange(0, CB)[None, :], (y < height) & (x < width)
-    here, known = ((y * width + x) * C)[:, None] + c, inside[:, None] & (c < C)
-    result = tl.load(u + here, mask=known, other=0.0) - change
-    tl.store(out + here, result, mask=known)
-    mirrored(rounded, y, x, height, width, result * factor, inside, near_border, C, MARGIN)
-    size = tl.abs(result)
-    return tl.max(tl.where(known & (size < float("inf")), size, 0.0), 1)
 
 
 @triton.jit(do_not_specialize=SIZES)

@@ -38,10 +38,10 @@ def planes(v, image, pixels, S0: tl.constexpr, S1: tl.constexpr, S2: tl.constexp
 
 @triton.jit
 def rows(u, pixel, width, SIZE: tl.constexpr, STRIDE: tl.constexpr):
-    """Places of SIZE components of the pixels in question, of those up to two rows above, and up to three below."""
+    """Places of SIZE components of the pixels in question, and of those one and two rows above and below."""
     place = u + (pixel * STRIDE)[:, None] + tl.arange(0, SIZE)[None, :]
     pitch = width * STRIDE
-    return place - 2 * pitch, place - pitch, place, place + pitch, place + 2 * pitch, place + 3 * pitch
+    return place - 2 * pitch, place - pitch, place, place + pitch, place + 2 * pitch
 
 
 @triton.jit
@@ -140,22 +140,13 @@ def matrices(place, COUNT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constex
 
 
 @triton.jit
-def responses(sums, TAPS: tl.constexpr, FIRST: tl.constexpr):
-    """Of all stencils, two and two beside each other."""
-    found = ()
+def mixed(sums, TAPS: tl.constexpr, FIRST: tl.constexpr, w, total):
+    """Add the responses of all stencils, mixed by their matrices."""
     for p in tl.static_range(0, len(TAPS), 2):
         a = response(sums, TAPS, p, FIRST)
         if p + 1 < len(TAPS):
             a = beside(a, response(sums, TAPS, p + 1, FIRST))
-        found += (a,)
-    return found
-
-
-@triton.jit
-def mixed(a, w, total):
-    """Add responses, mixed by their matrices."""
-    for p in tl.static_range(len(a)):
-        total = tl.dot(settled(a[p]), w[p], total)
+        total = tl.dot(settled(a), w[p // 2], total)
     return total
 
 
