@@ -55,6 +55,17 @@ def test_diffuse_computes_where_told_and_returns_where_the_image_was():
     assert (result.int() - whorl.diffuse(image, contrast=12.0, time=2.0, channel_axis=-1).int()).abs().max() <= 1
 
 
+def test_a_step_can_be_recorded_in_a_cuda_graph():
+    model = whorl.models.build("perona-malik", contrast=5.0).to("cuda")
+    u = 100 * torch.rand(1, 1, 64, 64, device="cuda")
+    out, expected = torch.empty_like(u), model.step(u, 0.2, engine="triton")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        model.step(u, 0.2, engine="triton", out=out)
+    graph.replay()
+    assert torch.equal(out, expected)
+
+
 @contextmanager
 def exactly() -> Iterator[None]:
     """Without kernels that round to 11 bits, and without convolutions that do."""

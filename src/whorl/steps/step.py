@@ -126,12 +126,13 @@ class Step:
         tau, *rest = numbers
         contrast, beta, seen = (own if given is None else given for given, own in zip(rest, self.own(), strict=True))
         assert contrast is not None
-        number = partial(torch.tensor, dtype=torch.float64, device=contrast.device)
+        # Numbers are made on the device: while a CUDA graph is recorded nothing can be copied to it.
+        number = partial(torch.full, dtype=torch.float64, device=contrast.device)
         return Known(
-            tau if isinstance(tau, Tensor) else number(tau),
+            tau if isinstance(tau, Tensor) else number((), tau),
             contrast,
-            number([1.0]) if beta is None else beta,
-            number([1.0]) if seen is None else seen,
+            number((1,), 1.0) if beta is None else beta,
+            number((1,), 1.0) if seen is None else seen,
         )
 
     def own(self) -> tuple[Tensor, Tensor | None, Tensor | None]:
