@@ -55,6 +55,8 @@ class Activation(nn.Module, ABC):
 
         def __call__(self, v: Tensor, structure: Tensor | None = None) -> Tensor: ...
 
+    scale_weights: Tensor | None
+
     def __init__(
         self,
         law: Law,
@@ -113,7 +115,7 @@ class Activation(nn.Module, ABC):
     @property
     def inside(self) -> tuple[float, ...] | None:
         """The weights of the scales inside the sum; None where every scale counts alike."""
-        weights = self._buffers["scale_weights"]
+        weights = self.scale_weights
         return None if weights is None else tuple(weights.tolist())
 
     @property
@@ -129,7 +131,7 @@ class Activation(nn.Module, ABC):
     def _accumulate(self, v: Tensor) -> Tensor:
         """Sum over the coupled image channels and scales, keeping the axes."""
         if "scales" in self.couple:
-            weights = self._buffers["scale_weights"]
+            weights = self.scale_weights
             if weights is not None:
                 if len(weights) != v.shape[2]:
                     raise ValueError(

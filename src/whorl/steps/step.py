@@ -1,6 +1,6 @@
 """The description of a step: all that an engine, an export or a page must know to take it."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from whorl.activations import Activation
 from whorl.energies import KnownPixels, QuadraticFidelity
 from whorl.foundations.types import Image, Responses
+from whorl.foundations.versions import version
 from whorl.operators import Operator, ScaleStack
 from whorl.steps.form import Form, form_of
 from whorl.steps.space_form import SpaceForm, space_form
@@ -70,7 +71,7 @@ class Step:
     structure: Operator | None = None
     fidelity: QuadraticFidelity | None = None
     kept: KnownPixels | None = None
-    _forms: dict[tuple[int, ...], Form | str] = field(default_factory=dict, repr=False)
+    _forms: dict[tuple[Hashable, ...], Form | str] = field(default_factory=dict, repr=False)
     _space: list[SpaceForm | str] = field(default_factory=list, repr=False)
     key: int = field(default=0, init=False, repr=False)
 
@@ -95,7 +96,7 @@ class Step:
         Made once, and again only if somebody has written into the buffers of the modules since.
         """
         omega = self.operator.omega if isinstance(self.operator, ScaleStack) else None
-        state = tuple(-1 if part is None else part._version for part in (omega, self.activation.scale_weights))
+        state = tuple(None if part is None else version(part) for part in (omega, self.activation.scale_weights))
         if state not in self._forms:
             self._forms.clear()
             self._forms[state] = form_of(self.operator, self.activation, self.structure)

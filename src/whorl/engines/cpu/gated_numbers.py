@@ -11,6 +11,7 @@ from torch import Tensor
 
 from whorl.engines.cpu.lanes import LANES
 from whorl.engines.cpu.matrix_product import packed, padded
+from whorl.foundations.versions import version
 from whorl.operators.orbits import coefficients
 
 __all__ = ["Factors", "factors"]
@@ -63,7 +64,7 @@ def factors(analysis: Any, synthesis: Any, gate: Any, level: Tensor | None) -> F
     tensors = [*analysis.parameters(), *analysis.buffers(), *synthesis.parameters(), *synthesis.buffers()]
     tensors += gate.parameters()
     levels = None if level is None else level.flatten().tolist()
-    state = [(tensor.data_ptr(), tensor._version) for tensor in tensors], levels
+    state = [(tensor.data_ptr(), version(tensor)) for tensor in tensors], levels
     if gate not in _known or _known[gate][0] != state:
         _known[gate] = state, _factors(analysis, synthesis, gate, level)
     return _known[gate][1]

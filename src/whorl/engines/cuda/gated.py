@@ -19,6 +19,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from whorl.engines.capabilities import interpreted
 from whorl.engines.selection import transformed
+from whorl.foundations.versions import version
 from whorl.operators.orbits import RADIUS
 
 from .gated_kernels import analysis_kernel, copy_kernel, synthesis_kernel
@@ -112,11 +113,8 @@ def rounding_allowed() -> bool:
 
 
 def _state(u: Tensor, margin: int, components: int) -> tuple[Any, ...]:
-    """What changes whenever the tensor is changed, and the sizes of the room.
-
-    In inference mode torch does not count changes: what was prepared is never taken for the same.
-    """
-    return (object() if u.is_inference() else u._version), margin, components
+    """What changes whenever the tensor is changed, and the sizes of the room."""
+    return version(u), margin, components
 
 
 def _begun(given: Tensor, u: Tensor, found: Matrices, margin: int) -> Prepared:

@@ -1,7 +1,7 @@
 """The trained numbers of a block as the matrices that its CUDA kernels multiply with."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from whorl.foundations.versions import version
 from whorl.operators.orbits import coefficients
 
 from .orbits import USUAL
@@ -62,7 +63,7 @@ class Matrices:
     responses: float
     fields_within: float
     added: float
-    level: tuple[Tensor | None, int | None] = (None, -1)
+    level: tuple[Tensor | None, Hashable] = (None, -1)
     table: dict[int, Tensor] = field(default_factory=dict)
     steps: dict[float, Tensor] = field(default_factory=dict)
 
@@ -106,9 +107,9 @@ class Matrices:
 
         All repetitions of a block are given the same tensor as their level: the numbers of all are found at once.
         """
-        state = level, None if level is None or level.is_inference() else level._version
-        if self.level[0] is not level or self.level[1:] != state[1:]:
-            self.level, self.table = state, self._table(gate, list(gate.bias), level)
+        state = None if level is None else version(level)
+        if self.level[0] is not level or self.level[1] != state:
+            self.level, self.table = (level, state), self._table(gate, list(gate.bias), level)
         if bias.data_ptr() not in self.table:
             return self._table(gate, [bias], level)[bias.data_ptr()]
         return self.table[bias.data_ptr()]
@@ -127,7 +128,7 @@ def matrices(analysis: Any, synthesis: Any, gate: Any) -> Matrices | None:
 
     None where the block has other orders, other stencils, more fields, or another smoothing than there are kernels for.
     """
-    state = [(each.data_ptr(), each._version) for module in (analysis, synthesis, gate) for each in _tensors(module)]
+    state = [(each.data_ptr(), version(each)) for module in (analysis, synthesis, gate) for each in _tensors(module)]
     if gate not in _known or _known[gate][0] != state:
         with torch.no_grad():
             _known[gate] = state, _matrices(analysis, synthesis, gate)
