@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from benchmarks.gpu.clock import DEVICE, timed
 from benchmarks.gpu.report import Rows, measured
-from whorl.engines.cuda.gated import Tiling
+from whorl.engines.cuda.learned.gated import Tiling
 from whorl.networks.photo import PhotoNetwork
 from whorl.networks.photo_cards import load_photo_card
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from benchmarks.gpu.report import Rows, measured
-from whorl.engines.cuda.volumes import VolumeLaunches
+from whorl.engines.cuda.space.launches import VolumeLaunches
 from whorl.models import build
 from whorl.steps import SpaceForm
 

@@ -164,7 +164,7 @@ def test_kernels_are_kept_on_disk(tmp_path):
     """A second process finds the machine code of the first."""
     code = (
         "import torch, whorl, numba\n"
-        "from whorl.engines.cpu.pipeline import pipeline\n"
+        "from whorl.engines.cpu.plane.pipeline import pipeline\n"
         "model = whorl.models.build('perona-malik', contrast=3.0)\n"
         "model.step(torch.rand(1, 1, 8, 8), 0.1, engine='numba')\n"
         "stats = pipeline(1, 0, 1, 1).stats\n"

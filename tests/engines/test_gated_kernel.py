@@ -12,8 +12,8 @@ from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock
 from whorl.blocks.guided import GuidedBlock
 from whorl.engines.cpu.arithmetic import at, compiled, log1p, put
-from whorl.engines.cpu.gated import applied
-from whorl.engines.cpu.matrix_product import LANES, packed, product
+from whorl.engines.cpu.learned.gated import applied
+from whorl.engines.cpu.learned.matrix_product import LANES, packed, product
 from whorl.invariance import SYMMETRIES
 from whorl.operators import SteerableMap
 from whorl.operators.orbits import coefficients

@@ -9,7 +9,7 @@ from whorl.operators import SteerableMap
 
 pytest.importorskip("triton")
 
-from whorl.engines.cuda.gated import applied
+from whorl.engines.cuda.learned.gated import applied
 
 # Pixels, their sums, taps, responses, matrices and fields are rounded to 11 bits: some twenty roundings of 2^-12 on
 # average, half of which go either way.

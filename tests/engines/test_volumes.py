@@ -9,11 +9,11 @@ import torch
 
 pytest.importorskip("numba")
 
-from whorl.engines.cpu import volumes
 from whorl.engines.cpu.arithmetic import compiled, put
-from whorl.engines.cpu.volume_cells import ANISOTROPIC, LANE, entries
-from whorl.engines.cpu.volume_tensors import _together, eigen
-from whorl.engines.cpu.volumes import advance_volume
+from whorl.engines.cpu.space import volumes
+from whorl.engines.cpu.space.cells import ANISOTROPIC, LANE, entries
+from whorl.engines.cpu.space.tensors import _together, eigen
+from whorl.engines.cpu.space.volumes import advance_volume
 from whorl.models import build
 from whorl.operators import gaussian_weights
 from whorl.steps import SpaceForm

@@ -15,7 +15,7 @@ from whorl.blocks import DiffusionBlock
 from whorl.diffusivities import by_name
 from whorl.engines.base import Steps
 from whorl.engines.cuda.engine import TritonEngine
-from whorl.engines.cuda.launches import Launches, Tiling
+from whorl.engines.cuda.plane.launches import Launches, Tiling
 from whorl.models import build
 from whorl.networks import NetworkSpec, build_network
 from whorl.operators import CellGradient, ScaleStack, sample_scales

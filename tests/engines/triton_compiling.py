@@ -16,7 +16,7 @@ def main() -> None:
     from triton.runtime import driver
     from triton.runtime.jit import JITFunction
 
-    from whorl.engines.cuda.launches import Launches
+    from whorl.engines.cuda.plane.launches import Launches
     from whorl.engines.differentiable import plane_form
     from whorl.models import build
 

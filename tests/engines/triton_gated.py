@@ -12,7 +12,7 @@ from torch import Tensor
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock
 from whorl.blocks.guided import GuidedBlock
-from whorl.engines.cuda.gated import Tiling, applied
+from whorl.engines.cuda.learned.gated import Tiling, applied
 from whorl.operators import SteerableMap
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-import whorl.engines.cuda.volumes as volumes
+import whorl.engines.cuda.space.launches as volumes
 from whorl.models import build
 from whorl.operators import Smoothing
 

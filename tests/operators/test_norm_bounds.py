@@ -171,7 +171,7 @@ def test_symbols_of_high_degree_are_looked_at_in_a_bounded_number_of_nodes(dimen
 @torch.no_grad()
 def test_compiled_loops_smooth_large_images_that_need_no_gradient(monkeypatch, rng):
     """In every bit as the others do, which serve small images, volumes, unequal pixels and gradients."""
-    loops = pytest.importorskip("whorl.engines.cpu.smoothing")
+    loops = pytest.importorskip("whorl.engines.cpu.plane.smoothing")
     compiled, counted = loops.smoothed, []
     monkeypatch.setattr(loops, "smoothed", lambda *words: counted.append(words) or compiled(*words))
 

@@ -134,7 +134,7 @@ def factorised(K1: SteerableMap, K2: SteerableMap, phi: Gated) -> bool:
         return False
     level = torch.zeros(1, 1, 1, 1) if phi.levelled else None
     # Engines build on blocks; here one of them is looked up, as an option.
-    return import_module("whorl.engines.cpu.gated_numbers").factors(K1, K2, phi, level) is not None
+    return import_module("whorl.engines.cpu.learned.numbers").factors(K1, K2, phi, level) is not None
 
 
 def _compiled(
@@ -145,9 +145,9 @@ def _compiled(
         return None
     done: Tensor | None = None
     if u.is_cuda and _installed("triton"):
-        done = import_module("whorl.engines.cuda.gated").applied(u, K1, K2, phi, bias, level, tau)
+        done = import_module("whorl.engines.cuda.learned.gated").applied(u, K1, K2, phi, bias, level, tau)
     elif _on_processor(u, *_parameters(K1, K2, phi)):
-        done = import_module("whorl.engines.cpu.gated").applied(u, K1, K2, phi, bias, level, float(tau))
+        done = import_module("whorl.engines.cpu.learned.gated").applied(u, K1, K2, phi, bias, level, float(tau))
     return done
 
 

@@ -139,7 +139,7 @@ class Smoothing(nn.Module):
         if torch.is_grad_enabled() and u.requires_grad:
             return None
         # Engines build on operators; here one of them is looked up, as an option.
-        result: Tensor | None = import_module("whorl.engines.cpu.smoothing").smoothed(u, self.weights)
+        result: Tensor | None = import_module("whorl.engines.cpu.plane.smoothing").smoothed(u, self.weights)
         return result
 
 

@@ -88,7 +88,7 @@ def _ends(ends: SteerableMap) -> Iterator[Array]:
 
 
 def _block(block: Any) -> Iterator[Array]:
-    from whorl.engines.cpu.matrix_product import packed
+    from whorl.engines.cpu.learned.matrix_product import packed
 
     analysis, synthesis, gate = block.analysis, block.synthesis, block.gate
     yield _coefficients(analysis)

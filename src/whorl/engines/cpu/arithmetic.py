@@ -96,12 +96,12 @@ def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def source_stamp() -> int:
-    """A number that changes with any source file of this folder.
+    """A number that changes with any source file of this folder and its rooms.
 
     Numba's cache looks at one file only; kernels are built with this stamp among their constants, so that a change in
     a function they call is noticed too.
     """
-    text = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    text = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
     return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
 
 

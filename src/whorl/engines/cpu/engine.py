@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from whorl.engines.base import Row, Steps
-from whorl.engines.cpu.by_strips import by_strips, diffusion_tensors
-from whorl.engines.cpu.fields import Values, fields_of, gradients
-from whorl.engines.cpu.held import held
-from whorl.engines.cpu.passes import in_passes
-from whorl.engines.cpu.strips import ALONG, BACK, STEP
+from whorl.engines.cpu.plane.by_strips import by_strips, diffusion_tensors
+from whorl.engines.cpu.plane.fields import Values, fields_of, gradients
+from whorl.engines.cpu.plane.held import held
+from whorl.engines.cpu.plane.passes import in_passes
+from whorl.engines.cpu.plane.strips import ALONG, BACK, STEP
+from whorl.engines.cpu.space.volumes import advance_volume, lacks
 from whorl.engines.cpu.threads import alone
-from whorl.engines.cpu.volumes import advance_volume, lacks
 from whorl.engines.cpu.workspace import flat, fresh, precision
 from whorl.engines.differentiable import ForwardEngine, plane_form
 from whorl.steps import Form, Known, SpaceForm, Step

@@ -10,12 +10,11 @@ from torch import Tensor
 
 from whorl.engines.base import Row, Steps
 from whorl.engines.capabilities import VOLUME
+from whorl.engines.cuda.plane.launches import Launches
+from whorl.engines.cuda.space.launches import VolumeLaunches, lacks
 from whorl.engines.differentiable import CompiledEngine, plane_form
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, Known, Numbers, SpaceForm, Step
-
-from .launches import Launches
-from .volumes import VolumeLaunches, lacks
 
 __all__ = ["TritonEngine"]
 

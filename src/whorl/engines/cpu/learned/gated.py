@@ -1,0 +1,192 @@
+r"""One application of a learned block, :math:`u - \tau K_2^*\, \Phi(K_1 u)`, in one pass over the picture.
+
+The operators are carried out in two factors: few fixed stencils, the same for all channels, and a mixing of their
+responses in every pixel. A strip of the picture is walked through row by row. Of everything in between only the rows
+that are still needed are kept, in the caches: five rows of the stream, three of the fields where invariants are
+smoothed, and five of sums that later rows complete.
+
+Beyond its border the picture is mirrored. The fields of a mirrored picture are the mirrored fields, so rows beyond the
+border are computed like all others, and the transposed operator needs no special case there.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from whorl.engines.cpu.arithmetic import at, compiled, expect, fma, put, source_stamp, zero
+from whorl.engines.cpu.gaussian import mirrored
+from whorl.engines.cpu.learned.gates import (
+    blend_across,
+    blend_down,
+    gate_pairs,
+    gate_scalars,
+    logarithms,
+    logarithms_of_squares,
+    squares,
+)
+from whorl.engines.cpu.learned.lanes import LANES
+from whorl.engines.cpu.learned.matrix_product import padded, product
+from whorl.engines.cpu.learned.numbers import factors
+from whorl.engines.cpu.learned.stencil_rows import mixed_stencils, transposes
+from whorl.engines.cpu.plane.rows import copy_row
+from whorl.engines.cpu.threads import bands, run, split
+from whorl.engines.cpu.workspace import flat, fresh, room
+from whorl.engines.selection import transformed
+from whorl.operators.orbits import RADIUS
+
+__all__ = ["applied"]
+
+WIDEST = 192
+"""Pixels of a row of responses; all rows of a strip that are worked on together fit into the second-level cache."""
+
+SHORTEST = 48
+"""Rows of a strip: a few more are computed at either end and thrown away."""
+
+
+def applied(
+    u: Tensor, analysis: Any, synthesis: Any, gate: Any, bias: Tensor, level: Tensor | None, tau: float
+) -> Tensor | None:
+    """The stream after one application, or None where there is no compiled form of it."""
+    if u.dtype != torch.float32 or transformed(u) or not u.numel():
+        return None
+    found = factors(analysis, synthesis, gate, level)
+    if found is None:
+        return None
+    u = u.detach().contiguous()
+    n, C, H, W = u.shape
+    out = fresh(u)
+    source, result = flat(u), flat(out)
+    work, margin = kernel(found.profiles, gate.rho), RADIUS + gate.rho
+    offsets = found.offsets(gate, bias, level)
+    strips = split(W, WIDEST - 2 * margin, 1)
+    pitch = -(-(strips[-1][1] - strips[-1][0] + 2 * margin) // LANES) * LANES
+    sizes = found.sizes(C, pitch, gate.rho)
+
+    def tile(image: int, y0: int, y1: int, x0: int, x1: int) -> None:
+        work(
+            source, result, image * C * H * W, C, H, W, y0, y1, x0, x1, pitch, *found.maps[image % len(found.maps)],
+            offsets[image % len(offsets)], np.float32(tau), *found.fields, *room(sizes, source.dtype),
+        )  # fmt: skip
+
+    rows = bands(H, n * len(strips), SHORTEST)
+    run(tile, [(image, *band, *strip) for image in range(n) for band in rows for strip in strips])
+    return out
+
+
+@compiled()
+def _load(u: Any, base: int, H: int, W: int, y: int, x: int, rows: Any, target: int, n: int) -> None:
+    """Columns ``x <= . < x + n`` of a row, mirrored where they lie beyond the border."""
+    line = base + mirrored(y, H) * W
+    begin, end = min(max(0, -x), n), max(0, min(n, W - x))
+    for j in range(begin):
+        put(rows, target + j, at(u, line + mirrored(x + j, W)))
+    copy_row(u, line + x + begin, rows, target + begin, end - begin)
+    for j in range(max(begin, end), n):
+        put(rows, target + j, at(u, line + mirrored(x + j, W)))
+
+
+@cache
+def kernel(profiles: tuple[int, int, int], rho: int) -> Callable[..., int]:
+    """The kernel for so many stencils of each order, with smoothed invariants or without.
+
+    It fills rows ``y0 <= y < y1`` and columns ``x0 <= x < x1`` of all ``C`` channels of the picture at ``base``.
+    """
+    stamp = source_stamp()
+    begin, more, transpose = mixed_stencils(profiles, 2, True), mixed_stencils(profiles, 2, False), transposes(profiles)
+    P0, P1, P2 = profiles
+    margin = RADIUS + rho
+
+    @compiled(cache=True)
+    def tile(
+        u: Any, out: Any, base: int, C: int, H: int, W: int, y0: int, y1: int, x0: int, x1: int, pitch: int,
+        taps: Any, A0: Any, A1: Any, A2: Any, transposed_taps: Any, B0: Any, B1: Any, B2: Any, G: Any,
+        offset: Any, tau: float, F0: int, F1: int, F2: int,
+        stream: Any, S: Any, v: Any, gates: Any, seen: Any, smooth: Any, sums: Any, nothing: Any,
+    ) -> int:  # fmt: skip
+        wide = pitch + 2 * LANES
+        # Where things lie: the responses of the stencils, and in every row the components of fields of the orders 1
+        # and 2, the fields of order 0, and what gates see of the others.
+        c1 = padded(C * P0) * pitch
+        s1 = c1 + padded(C * P1) * pitch
+        c2 = s1 + padded(C * P1) * pitch
+        s2 = c2 + padded(C * P2) * pitch
+        n0, n1, n2 = padded(F0) * pitch, padded(F1) * pitch, padded(F2) * pitch
+        count = n0 + n1 + n2
+        size = count + 2 * (n1 + n2)
+        for j in range(nothing.shape[0]):
+            put(nothing, j, zero(tau))
+        for j in range(v.shape[0]):  # missing fields of a group stay zero
+            put(v, j, zero(tau))
+        for j in range(5 * C * wide):
+            put(stream, j, zero(tau))
+            put(sums, j, zero(tau))
+        left, width, first = x0 - margin - RADIUS, x1 - x0 + 2 * (margin + RADIUS), y0 - margin
+        for y in range(first - RADIUS, first + RADIUS):
+            for c in range(C):
+                _load(u, base + c * H * W, H, W, y, left, stream, (y % 5 * C + c) * wide + LANES - RADIUS, width)
+        for y in range(first, y1 + margin):
+            # Where rows of five begin: two above, one above, here, one below, two below.
+            t2, t1, t0 = ((y - 2) % 5 * C * wide + LANES, (y - 1) % 5 * C * wide + LANES, y % 5 * C * wide + LANES)
+            b1, b2 = (y + 1) % 5 * C * wide + LANES, (y + 2) % 5 * C * wide + LANES
+            next_row = base + mirrored(y + 3, H) * W + x0
+            for c in range(C):
+                _load(u, base + c * H * W, H, W, y + 2, left, stream, b2 + c * wide - RADIUS, width)
+                for x in range(0, x1 - x0, 16):
+                    expect(u, next_row + c * H * W + x)
+            new = y % (rho + 1) * size + LANES
+            scalars = new + 2 * (n1 + n2)
+            for x in range(0, pitch, LANES):
+                begin(
+                    stream, t2 + x, t1 + x, t0 + x, b1 + x, b2 + x, wide, taps, A0, 0, F0, A1, 0, F1, A2, 0, F2, v,
+                    scalars + x, new + x, new + n1 + x, new + 2 * n1 + x, new + 2 * n1 + n2 + x, pitch,
+                )  # fmt: skip
+                for c in range(2, C, 2):
+                    w = c * wide + x
+                    more(
+                        stream, t2 + w, t1 + w, t0 + w, b1 + w, b2 + w, wide, taps, A0, c * P0 * F0, F0,
+                        A1, c * P1 * F1, F1, A2, c * P2 * F2, F2, v, scalars + x, new + x, new + n1 + x,
+                        new + 2 * n1 + x, new + 2 * n1 + n2 + x, pitch,
+                    )  # fmt: skip
+            if rho == 0:
+                logarithms_of_squares(v, new, new + n1, scalars + n0, n1)
+                logarithms_of_squares(v, new + 2 * n1, new + 2 * n1 + n2, scalars + n0 + n1, n2)
+                product(G, offset, count // pitch, count // pitch, v, scalars, gates, 0, pitch)
+            else:
+                squares(v, new, new + n1, scalars + n0, n1)
+                squares(v, new + 2 * n1, new + 2 * n1 + n2, scalars + n0 + n1, n2)
+                blend_across(v, scalars, smooth, y % 3 * count, count)
+                if y < first + 2:
+                    continue
+                blend_down(smooth, (y - 2) % 3 * count, (y - 1) % 3 * count, y % 3 * count, seen, count)
+                logarithms(seen, n0, n1 + n2)
+                product(G, offset, count // pitch, count // pitch, seen, 0, gates, 0, pitch)
+            old = (y - rho) % (rho + 1) * size + LANES
+            scalars = old + 2 * (n1 + n2)
+            gate_scalars(gates, 0, v, scalars, n0)
+            gate_pairs(gates, n0, v, old, old + n1, n1)
+            gate_pairs(gates, n0 + n1, v, old + 2 * n1, old + 2 * n1 + n2, n2)
+            product(B0, nothing, C * P0, F0, v, scalars, S, 0, pitch)
+            product(B1, nothing, C * P1, F1, v, old, S, c1, pitch)
+            product(B1, nothing, C * P1, F1, v, old + n1, S, s1, pitch)
+            product(B2, nothing, C * P2, F2, v, old + 2 * n1, S, c2, pitch)
+            product(B2, nothing, C * P2, F2, v, old + 2 * n1 + n2, S, s2, pitch)
+            r = y - rho
+            t2, t1, t0 = ((r - 2) % 5 * C * wide + LANES, (r - 1) % 5 * C * wide + LANES, r % 5 * C * wide + LANES)
+            b1, b2 = (r + 1) % 5 * C * wide + LANES, (r + 2) % 5 * C * wide + LANES
+            for c in range(C):
+                w = c * wide
+                transpose(
+                    S, c * P0 * pitch, c1 + c * P1 * pitch, s1 + c * P1 * pitch, c2 + c * P2 * pitch,
+                    s2 + c * P2 * pitch, pitch, transposed_taps, sums, t2 + w, t1 + w, t0 + w, b1 + w, b2 + w,
+                )  # fmt: skip
+                if r - 2 >= y0:
+                    place, total = base + (c * H + r - 2) * W + x0, t2 + w + margin
+                    for j in range(x1 - x0):
+                        put(out, place + j, fma(-tau, at(sums, total + j), at(u, place + j)))
+        return stamp
+
+    return tile

@@ -1,0 +1,95 @@
+"""Tasks on whole batches of images, strip by strip on all threads: steps, their derivatives, and diffusion tensors."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from whorl.engines.cpu.plane.fields import Array, Fields, Values, constants, directions, fields_of, kind
+from whorl.engines.cpu.plane.strips import BACK, TENSORS, strip
+from whorl.engines.cpu.threads import bands, run, split
+from whorl.engines.cpu.workspace import flat, precision, room
+from whorl.steps import Form
+
+__all__ = ["Tensors", "by_strips", "diffusion_tensors", "scale_of"]
+
+CHUNK = 1023
+"""Pixels per chunk of a row in a strip; its cells and their buffers fit into the first-level cache."""
+
+STRIP = 160
+"""Rows of cells whose tensors are found at once; more would take more room."""
+
+Tensors = tuple[Array, Array, Array]
+"""The entries of one diffusion tensor for each cell and group of fields; a law may leave the last two unset."""
+
+
+def by_strips(
+    task: int, form: Form, u: Tensor, v: Tensor, out: Array, numbers: Values, moves: Sequence[Values] = ()
+) -> Array:
+    """Carry out a task on all strips of all images; see :func:`strip`. Returns the sums of the transposed derivative.
+
+    ``v`` and ``out`` hold a batch like ``u``: one, or one for each of the ``moves`` of the numbers.
+    """
+    n, C, H, W = u.shape
+    where, numbers_of_kernel, halo, rho = _prepared(task, form, C, precision(u), numbers)
+    kernel, real = strip(task, *kind(form), bool(form.rho)), rho.dtype
+    d_weight = d_factor = rho[:0]
+    if moves:
+        moved = [directions(form, where, numbers, move) for move in moves]
+        d_weight, d_factor = (np.concatenate(parts).astype(real) for parts in zip(*moved, strict=True))
+    sums = np.zeros((n, H + 1, where.fields, 2) if task == BACK else (n, 1, 1, 1))
+    pixels, others = flat(u), flat(v)
+
+    def work(image: int, r0: int, r1: int) -> None:
+        each = where.fields * (min(H, r1 + halo) - max(0, r0 - halo)) * (W + 2)
+        planes = 3 * (r1 - r0 + 2 * halo + 1) * (W + 1) if form.rho else 0
+        rooms = room((each, each if task >= BACK else 0, 0 if task == TENSORS else each, planes), real)
+        kernel(
+            pixels, others, out, sums[image], len(moves) or 1, n, image, C, H, W, r0, r1, *where.arrays,
+            *numbers_of_kernel, d_weight, d_factor, *rooms, W if form.rho or task == TENSORS else CHUNK, rho,
+            len(form.rho[0]) if form.rho else 1,
+        )  # fmt: skip
+
+    rows = split(H + 1, STRIP, 1) if task == TENSORS else bands(H, n, 4 * halo, 4 * where.fields * W)
+    run(work, [(image, r0, r1) for image in range(n) for r0, r1 in rows])
+    return sums if task != BACK else np.asarray(sums.sum((0, 1)))
+
+
+@lru_cache(maxsize=64)
+def _prepared(
+    task: int, form: Form, channels: int, dtype: str, numbers: Values
+) -> tuple[Fields, tuple[Any, ...], int, Array]:
+    """The fields of a task, the numbers of its kernel, how many rows it looks beyond its own, and the taps of rho."""
+    where = fields_of(form, channels, dtype)
+    (weight, factor, rate, unit), real = constants(form, where, numbers), where.taps.dtype
+    halo = int(where.radius[2 * where.scale[where.both if task == BACK else where.moved]].max())
+    if task == TENSORS:  # the fields that only flow are not needed
+        used, halo = np.unique(where.seen), 0
+        seen = np.searchsorted(used, where.seen)
+        where = replace(where, channel=where.channel[used], scale=where.scale[used], seen=seen, moved=seen)
+        weight = weight[used]
+    scale = real.type(1 if task >= BACK else scale_of(form, float(unit)))
+    more = real.type(form.floor if form.law == "coherence-enhancing" else 1)
+    front = np.ones(where.fields, real) if task >= BACK else factor
+    given = weight * scale, factor, front, rate / scale, unit, more
+    rho = np.array([w for taps in form.rho for w in taps], real)
+    return where, given, halo + (len(form.rho[0]) if form.rho else 1), rho
+
+
+def diffusion_tensors(form: Form, u: Tensor, numbers: Values) -> Tensors:
+    """The diffusion tensors of the image."""
+    n, C, H, W = u.shape
+    where = fields_of(form, C, precision(u))
+    count = n * len(where.seen) * (H + 1) * (W + 1)
+    entries = np.empty(3 * count, where.taps.dtype)
+    by_strips(TENSORS, form, u, u, entries, numbers)
+    return entries[:count], entries[count : 2 * count], entries[2 * count :]
+
+
+def scale_of(form: Form, unit: float) -> float:
+    """The power of two that brings structures of the size of the squared contrast, ``1 / unit``, to the size of 1."""
+    return 2.0 ** math.floor(math.log2(unit)) if form.law == "anisotropic" else 1.0

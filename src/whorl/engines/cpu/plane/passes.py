@@ -1,0 +1,115 @@
+"""Steps without smoothing: many of them in one pass over the image, with the rows of all of them in the cache."""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from whorl.engines.cpu.plane.by_strips import Tensors, scale_of
+from whorl.engines.cpu.plane.fields import Array, Values, constants, fields_of, kind
+from whorl.engines.cpu.plane.held import Held
+from whorl.engines.cpu.plane.pipeline import GIVEN, LINE, pipeline, pitch, slots
+from whorl.engines.cpu.plane.rows import LANE
+from whorl.engines.cpu.threads import bands, run, split
+from whorl.engines.cpu.workspace import flat, fresh, precision, room
+from whorl.steps import BIHARMONIC, Form
+
+__all__ = ["in_passes"]
+
+CACHE = 2**20
+"""Bytes of row buffers a pipeline may use: a usual second-level cache."""
+
+DEPTH = min(12, LINE)
+"""The most steps taken in one pass over the image; windows look ``LINE`` columns beyond their own."""
+
+NARROW = 1024
+"""Columns below which a pass takes fewer steps rather than fewer columns."""
+
+
+def in_passes(
+    form: Form,
+    u: Tensor,
+    numbers: list[Values],
+    mixes: list[float],
+    into: Tensor | None,
+    bound: Held,
+    tensors: Tensors | None = None,
+) -> Tensor:
+    """The image after all steps, which have one contrast; ``tensors`` stand for those of the image where given.
+
+    A step of fourth order is two of second order, whose sizes are plus and minus the square root of its own.
+    """
+    n, C, H, W = u.shape
+    if not numbers:
+        return u.clone() if into is None else into.copy_(u)
+    members = C if form.couple_channels else 1
+    groups = n * C // members
+    together = GIVEN if tensors is not None else members if members in (1, 3) else 0
+    halves = 2 if form.law == BIHARMONIC else 1
+    kernel = pipeline(*kind(form), together, halves)
+    of_steps, of_kernel = _numbers(form, C, precision(u), tuple(numbers), tuple(mixes))
+    sizes, shares, pulls = of_steps
+    pulls, real, taus = pulls if bound.pulled else pulls[:0], sizes.dtype, len(sizes)
+    depth, width = _window(W, members * u.element_size(), len(numbers), halves)
+    width = min(width, LANE - 5 * LINE) if together == 3 else width
+    columns = split(W, width, LINE)
+
+    def work(arrays: tuple[Any, ...], some: slice, g: int, r0: int, r1: int, c0: int, c1: int) -> None:
+        left, right = max(0, c0 - LINE), min(W, c1 + LINE)
+        line, lanes = LANE if together == 3 else pitch(right - left), depth * members
+        sizes_of_room = (lanes * slots(halves) + members) * line, lanes * line, lanes * line, line, line, line
+        rows, across, down, *J = room(sizes_of_room, real)
+        kernel(
+            *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some],
+            *of_kernel, rows, across, down, *(tensors or J), line, pulls[some], *bound.arrays,
+        )  # fmt: skip
+
+    free: list[Tensor] = []
+    before = source = u
+    for first in range(0, taus, depth):
+        # The iterate before the last is wanted only if the next piece starts by looking back.
+        last = first + depth >= taus
+        keep = depth > halves and not last and shares[first + depth] != 1
+        out = into if last and into is not None else free.pop() if free else fresh(u)
+        spare = (free.pop() if free else fresh(u)) if keep else source
+        arrays = flat(source), flat(before), flat(out), flat(spare), keep
+        tasks = [
+            (arrays, slice(first, first + depth), g, r0, r1, c0, c1)
+            for g in range(groups)
+            for r0, r1 in bands(H, groups * len(columns), 8 * depth, depth * members * W)
+            for c0, c1 in columns
+        ]
+        run(work, tasks)
+        free += [old for old in (before, source) if not any(old is kept for kept in (u, into, spare, out, *free))]
+        before, source = spare, out
+    return source
+
+
+@lru_cache(maxsize=64)
+def _numbers(
+    form: Form, channels: int, dtype: str, numbers: tuple[Values, ...], mixes: tuple[float, ...]
+) -> tuple[tuple[Array, Array, Array], tuple[Any, ...]]:
+    """Of every half of a step its size, its share in the mixture and the weight of data; then what all share."""
+    where, halves = fields_of(form, channels, dtype), 2 if form.law == BIHARMONIC else 1
+    real, taus = where.taps.dtype, np.array([each.tau for each in numbers])
+    # All steps have the same contrast.
+    weight, factor, rate, unit = constants(form, where, numbers[0]._replace(tau=1.0))
+    # With one scale the weight is common to all fields and can join the rate.
+    scale = scale_of(form, float(unit) * float(weight[-1]))
+    inner, more = real.type(rate * weight[-1] / real.type(scale)), real.type(scale)
+    sizes = taus if halves == 1 else np.outer(np.sqrt(taus), (1, -1)).ravel()
+    shares = np.array(mixes or [1.0] * len(numbers))
+    return (
+        (sizes * float(factor[where.moved[0, 0]])).astype(real),
+        shares.repeat(halves).astype(real),
+        taus.repeat(halves).astype(real),
+    ), (where.flux, inner, more)
+
+
+def _window(W: int, pixel: int, steps: int, halves: int) -> tuple[int, int]:
+    """How many halves of steps to take in one pass, on how many columns, so that the rows of all stay in the cache."""
+    room = CACHE // ((slots(halves) + 2) * pixel)
+    depth = max(1, min(DEPTH, room // min(W, NARROW)) // halves)
+    depth = -(-steps // -(-steps // min(depth, steps))) * halves
+    return depth, max(room // depth, NARROW)

@@ -1,0 +1,204 @@
+"""One explicit step of a model with smoothed fields, and its derivatives, on a strip of rows.
+
+Covers presmoothed models (structure from smoothed images, flux from the image) and multiscale ones (both from a stack
+of smoothed images). A strip is smoothed, differenced, sent through the nonlinearity, transposed and smoothed back
+within one call, with halos wide enough that its rows come out as those of the whole image, bit by bit. Derivatives go
+the same way with two fields at once: that of the image, and that of what is transported; see ``derivative`` and
+``tangents``.
+
+The *fields* say which is which: ``channel[f]`` and ``scale[f]`` of every field, ``seen[g]``, ``moved[g]`` and
+``both[g]``, the fields that steer, that flow, and that do either in coupled group g. ``start[s]`` and ``radius[s]``
+place the taps of scale s; ``k`` and ``k_seen`` are the geometry of flux and structure. The *numbers* are ``weight[f]``
+inside the structure, ``factor[f]`` in front of the flux (tau omega beta² amplitude), ``front[f]`` in front of what is
+taken off the image, ``rate``, ``unit`` and ``more`` of the law, and ``d_weight`` and ``d_factor`` along directions.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp
+from whorl.engines.cpu.gaussian import ONCE, smooth_columns, smooth_rows
+from whorl.engines.cpu.plane.cells import ANISOTROPIC, ISOTROPIC
+from whorl.engines.cpu.plane.coherent import smoothed_row, structure_planes
+from whorl.engines.cpu.plane.derivative import flux_pair, products, total
+from whorl.engines.cpu.plane.linearised import linearise
+from whorl.engines.cpu.plane.rows import copy_row, divergence_row, flux, mirror_ends, structure, tensor
+from whorl.engines.cpu.plane.tangents import moving_flux, moving_structure
+
+__all__ = ["ALONG", "BACK", "STEP", "TENSORS", "strip"]
+
+STEP, TENSORS, BACK, ALONG = range(4)
+"""What a kernel does: a step, the tensors for steps that keep them, or the derivative of a step, transposed or along
+directions.
+"""
+
+
+@cache
+def strip(task: int, coupling: int, kind: int, smoothed: bool) -> Callable[..., int]:
+    """The kernel for one task, one coupling and one diffusivity, with a smoothed structure (rho) or without.
+
+    It writes rows ``r0 <= y < r1`` of one image of the flat batch ``v`` after the step, which is ``u`` itself; or of
+    ``v`` after the derivative at ``u``. Along directions, ``v`` and ``out`` hold a batch for each of them. Of tensors,
+    rows of cells ``r0 <= y < r1`` are written to ``out``: one tensor for each group of fields that are seen. The
+    transposed derivative leaves two sums for every row of cells and field in ``sums[y, f]``. ``x``, ``y`` and
+    ``sources`` give room for the fields of a strip, ``planes`` for the entries of a structure to be smoothed: along y
+    with the taps ``rho``, along x with those from ``x_taps`` on.
+    """
+    stamp = source_stamp()
+
+    @compiled(cache=True)
+    def kernel(
+        u: Any, v: Any, out: Any, sums: Any, directions: int, images: int, image: int, C: int, H: int, W: int,
+        r0: int, r1: int,
+        channel: Any, scale: Any, seen: Any, moved: Any, both: Any, taps: Any, start: Any, radius: Any,
+        k: Any, k_seen: Any, weight: Any, factor: Any, front: Any, rate: float, unit: float, more: float,
+        d_weight: Any, d_factor: Any, x: Any, y: Any, sources: Any, planes: Any, chunk: int, rho: Any, x_taps: int,
+    ) -> int:  # fmt: skip
+        where = (channel, scale, taps, start, radius)
+        targets = both if task == BACK else moved
+        halo, R = reach(targets, scale, radius), x_taps - 1
+        low, high = max(0, r0 - halo), min(H, r1 + halo)
+        if task == TENSORS:
+            low, high = r0, r1 - 1
+        top, bottom = max(0, low - 1 - R), min(H, high + 1 + R)
+        smooth_fields(u, image * C, H, W, top, bottom, where, x)
+        pitch, height, fields, buffer = W + 2, bottom - top, channel.shape[0], chunk + 1
+        Ja, Jb, Jc = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
+        Sa, Sb, Sc = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
+        E, F, Sr = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.zeros(buffer, u.dtype)
+        one, two = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
+        lane = (W + chunk - 1) // chunk * buffer
+        across, down = np.zeros(targets.shape[1] * lane, u.dtype), np.zeros(targets.shape[1] * lane, u.dtype)
+        for d in range(directions):
+            here = d * images + image
+            if task >= BACK:
+                smooth_fields(v, here * C, H, W, top, bottom, where, y)
+            for g in range(targets.shape[0]):
+                if smoothed:
+                    structure_planes(
+                        coupling, x, seen[g], weight, k_seen, H, W, top, height, low, high, rho, x_taps,
+                        Ja, Jb, Jc, planes,
+                    )  # fmt: skip
+                for i in range(low, high + 1):
+                    above, below = (max(i - 1, 0) - top) * pitch, (min(i, H - 1) - top) * pitch
+                    for column in range(0, W, chunk):
+                        n = min(chunk, W - column)
+                        if smoothed:
+                            smoothed_row(planes, i - low, high - low, rho, R, Ja, Jb, Jc, n + 1)
+                        for m in range(0 if smoothed else seen.shape[1]):
+                            f = seen[g, m]
+                            t, b = f * height * pitch + above + column, f * height * pitch + below + column
+                            if task == ALONG:
+                                moving_structure(
+                                    coupling, m == 0, x, y, t, b, n + 1, at(weight, f), at(d_weight, d * fields + f),
+                                    k_seen, Ja, Jb, Jc, Sa, Sb, Sc,
+                                )  # fmt: skip
+                            else:
+                                structure(coupling, m == 0, x, t, b, n + 1, at(weight, f), k_seen, Ja, Jb, Jc)
+                        for m in range(moved.shape[1] if task == BACK else 0):
+                            f = moved[g, m]
+                            t, b = f * height * pitch + above + column, f * height * pitch + below + column
+                            products(coupling, m == 0, x, y, t, b, n + 1, at(factor, f), k, Sa, Sb, Sc, Sr)
+                        if task >= BACK:
+                            linearise(coupling, kind, n + 1, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit)
+                        else:
+                            tensor(coupling, kind, n + 1, Ja, Jb, Jc, rate, more)
+                        if task == TENSORS:
+                            keep_tensors(Ja, Jb, Jc, out, (image * seen.shape[0] + g) * (H + 1) + i, coupling, n + 1)
+                            continue
+                        for m in range(targets.shape[1]):
+                            f = targets[g, m]
+                            t, b = f * height * pitch + above + column, f * height * pitch + below + column
+                            c = m * lane + column // chunk * buffer
+                            if task == STEP:
+                                flux(coupling, x, t, b, n + 1, Ja, Jb, Jc, k, across, down, c, E, F)
+                            elif task == BACK:
+                                flux_pair(
+                                    coupling, x, y, t, b, n + 1, Ja, Jb, Jc, Sa, Sb, Sc, k, k_seen,
+                                    at(factor, f), at(weight, f), across, down, c, E, F, one, two,
+                                )  # fmt: skip
+                                if r0 <= i < r1 or i == H == r1:
+                                    border = 0.5 if i == 0 or i == H else 1.0
+                                    sums[i, f, 0] += border * total(one, n, column == 0, column + n == W)
+                                    sums[i, f, 1] += border * total(two, n, column == 0, column + n == W)
+                            else:
+                                moving_flux(
+                                    coupling, x, y, t, b, n + 1, Ja, Jb, Jc, Sa, Sb, Sc, k,
+                                    at(factor, f), at(d_factor, d * fields + f), across, down, c, E, F,
+                                )  # fmt: skip
+                            if i > low:
+                                divergence_row(sources, (f * (high - low) + i - 1 - low) * W + column, n, E, F)
+            if task != TENSORS:
+                subtract_smoothed(v, out, here * C, C, H, W, r0, r1, low, high, where, targets, front, sources)
+        return stamp
+
+    return kernel
+
+
+@compiled()
+def keep_tensors(Ja: Any, Jb: Any, Jc: Any, out: Any, row: int, coupling: int, cells: int) -> None:
+    """Copy the entries that a coupling has to this row of all cells, a third of ``out`` for each."""
+    third = out.shape[0] // 3
+    copy_row(Ja, 0, out, row * cells, cells)
+    if coupling >= ANISOTROPIC:
+        copy_row(Jb, 0, out, third + row * cells, cells)
+    if coupling != ISOTROPIC:
+        copy_row(Jc, 0, out, 2 * third + row * cells, cells)
+
+
+@compiled()
+def reach(groups: Any, scale: Any, radius: Any) -> int:
+    """The largest radius along y among the fields of these groups."""
+    largest = 0
+    for g in range(groups.shape[0]):
+        for m in range(groups.shape[1]):
+            largest = max(largest, radius[2 * scale[groups[g, m]]])
+    return largest
+
+
+@compiled()
+def smooth_fields(
+    u: Any, first: int, H: int, W: int, top: int, bottom: int, where: Any, fields: Any
+) -> None:  # fmt: skip
+    """Rows ``top <= y < bottom`` of every field, one after the other, with mirrored ends."""
+    channel, scale, taps, start, radius = where
+    pitch, height = W + 2, bottom - top
+    pad = radius.max()
+    row = np.empty(W + 2 * pad, u.dtype)
+    for f in range(channel.shape[0]):
+        s = 2 * scale[f]
+        base = (first + channel[f]) * H * W
+        for y in range(top, bottom):
+            target = (f * height + y - top) * pitch
+            smooth_columns(ONCE, u, base, 0, W, y, H, W, taps, start[s], radius[s], row, pad, radius[s + 1])
+            smooth_rows(ONCE, row, pad, taps, start[s + 1], radius[s + 1], fields, target + 1, W)
+            mirror_ends(fields, target, W)
+
+
+@compiled()
+def subtract_smoothed(
+    u: Any, out: Any, first: int, C: int, H: int, W: int, r0: int, r1: int, low: int, high: int,
+    where: Any, moved: Any, factor: Any, sources: Any,
+) -> None:  # fmt: skip
+    """``out = u - sum_f factor[f] G_f sources[f]``, channel by channel, fields in their order."""
+    channel, scale, taps, start, radius = where
+    pad = radius.max()
+    row, smooth = np.empty(W + 2 * pad, u.dtype), np.empty(W, u.dtype)
+    for y in range(r0, r1):
+        for c in range(C):
+            here = ((first + c) * H + y) * W
+            copy_row(u, here, out, here, W)
+        for g in range(moved.shape[0]):
+            for m in range(moved.shape[1]):
+                f = moved[g, m]
+                s, here, weight = 2 * scale[f], ((first + channel[f]) * H + y) * W, -at(factor, f)
+                smooth_columns(
+                    ONCE, sources, f * (high - low) * W, low, W, y, H, W, taps, start[s], radius[s], row, pad,
+                    radius[s + 1],
+                )  # fmt: skip
+                smooth_rows(ONCE, row, pad, taps, start[s + 1], radius[s + 1], smooth, 0, W)
+                for j in range(W):
+                    put(out, here + j, fma(weight, at(smooth, j), at(out, here + j)))

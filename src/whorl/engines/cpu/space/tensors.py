@@ -1,0 +1,188 @@
+r"""From structure to diffusion tensor in a volume, cell by cell.
+
+The eigenvectors of a symmetric 3x3 matrix come from a fixed number of Jacobi rotations: no branches, so that cells
+share vector registers, and orthonormal up to rounding whatever the matrix, so that the eigenvalues of the tensor stay
+within those of the law and keep its step limit. At equal eigenvalues any basis of their plane gives the same
+:math:`g(J) = \sum_i g(\nu_i) v_i v_i^\top`.
+"""
+
+import math
+from typing import Any
+
+from whorl.engines.cpu.arithmetic import by_literal, compiled, exp2, fma, half, literal, one, tiny, zero
+from whorl.engines.cpu.diffusivities import value
+from whorl.engines.cpu.space.cells import ANISOTROPIC
+
+__all__ = ["COHERENCE", "CONTINUING", "LINES", "PLATES", "RANK_ONE", "eigen", "respond"]
+
+RANK_ONE, PLATES, LINES, COHERENCE, CONTINUING = range(ANISOTROPIC + 1, ANISOTROPIC + 6)
+"""Laws beside those of the couplings, which share their numbers; see :func:`respond`."""
+
+
+@compiled(inside=True)
+def _rotated(
+    app: float, aqq: float, apq: float, arp: float, arq: float, px: float, py: float, pz: float, qx: float, qy: float,
+    qz: float,
+) -> Any:  # fmt: skip
+    """A rotation that makes the entry (p, q) zero; r is the third axis, and the vectors p and q are rotated, too."""
+    gap = half(app) * (aqq - app)
+    length = math.sqrt(fma(gap, gap, apq * apq))
+    far = max(abs(gap) + length, tiny(app))
+    tangent = (apq if gap >= 0 else -apq) / far
+    c = one(app) / math.sqrt(fma(tangent, tangent, one(app)))
+    s, shift = tangent * c, tangent * apq
+    return (
+        app - shift, aqq + shift, zero(app), fma(c, arp, -(s * arq)), fma(s, arp, c * arq),
+        fma(c, px, -(s * qx)), fma(c, py, -(s * qy)), fma(c, pz, -(s * qz)),
+        fma(s, px, c * qx), fma(s, py, c * qy), fma(s, pz, c * qz),
+    )  # fmt: skip
+
+
+@compiled(inside=True)
+def _sweep(
+    xx: float, xy: float, xz: float, yy: float, yz: float, zz: float, ax: float, ay: float, az: float, bx: float,
+    by: float, bz: float, cx: float, cy: float, cz: float,
+) -> Any:  # fmt: skip
+    """Three rotations of the matrix and of the vectors a, b and c."""
+    xx, yy, xy, xz, yz, ax, ay, az, bx, by, bz = _rotated(xx, yy, xy, xz, yz, ax, ay, az, bx, by, bz)
+    xx, zz, xz, xy, yz, ax, ay, az, cx, cy, cz = _rotated(xx, zz, xz, xy, yz, ax, ay, az, cx, cy, cz)
+    yy, zz, yz, xy, xz, bx, by, bz, cx, cy, cz = _rotated(yy, zz, yz, xy, xz, bx, by, bz, cx, cy, cz)
+    return xx, xy, xz, yy, yz, zz, ax, ay, az, bx, by, bz, cx, cy, cz
+
+
+@compiled(inside=True)
+def eigen(
+    xx: float, xy: float, xz: float, yy: float, yz: float, zz: float,
+) -> Any:  # fmt: skip
+    """The eigenvalues, in no order and not below zero, and their vectors: (n_a, n_b, n_c, a, b, c)."""
+    n, i = zero(xx), one(xx)
+    state = xx, xy, xz, yy, yz, zz, i, n, n, n, i, n, n, n, i
+    # Written out: a loop inside the loop over cells would stop vectorisation.
+    state = _sweep(*_sweep(*_sweep(*_sweep(*state))))
+    xx, xy, xz, yy, yz, zz, ax, ay, az, bx, by, bz, cx, cy, cz = state
+    return max(xx, n), max(yy, n), max(zz, n), ax, ay, az, bx, by, bz, cx, cy, cz
+
+
+@compiled(inside=True)
+def _compose(
+    a: float, b: float, c: float, ax: float, ay: float, az: float, bx: float, by: float, bz: float, cx: float,
+    cy: float, cz: float,
+) -> Any:  # fmt: skip
+    """The matrix with these eigenvalues and vectors."""
+    aax, aay, aaz, bbx, bby, bbz, ccx, ccy, ccz = a * ax, a * ay, a * az, b * bx, b * by, b * bz, c * cx, c * cy, c * cz
+    return (
+        fma(aax, ax, fma(bbx, bx, ccx * cx)), fma(aax, ay, fma(bbx, by, ccx * cy)),
+        fma(aax, az, fma(bbx, bz, ccx * cz)), fma(aay, ay, fma(bby, by, ccy * cy)),
+        fma(aay, az, fma(bby, bz, ccy * cz)), fma(aaz, az, fma(bbz, bz, ccz * cz)),
+    )  # fmt: skip
+
+
+def _uncoupled(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+    n = zero(xx)
+    return value(kind, xx, rate), n, n, value(kind, yy, rate), n, value(kind, zz, rate)
+
+
+def _isotropic(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+    g, n = value(kind, xx, rate), zero(xx)
+    return g, n, n, g, n, g
+
+
+def _anisotropic(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = eigen(xx, xy, xz, yy, yz, zz)
+    a, b, c = value(kind, a, rate), value(kind, b, rate), value(kind, c, rate)
+    return _compose(a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz)
+
+
+def _rank_one(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+    s2, i = xx + yy + zz, one(xx)
+    q = (value(kind, s2, rate) - i) / max(s2, tiny(xx))
+    return fma(q, xx, i), q * xy, q * xz, fma(q, yy, i), q * yz, fma(q, zz, i)
+
+
+def _plates(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
+    i = one(xx)
+    first, second, third = _together(a, b, c, value(kind, a, rate), i, i)
+    return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
+
+
+def _lines(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
+    first, second, third = _together(a, b, c, value(kind, a, rate), value(kind, b, rate), one(xx))
+    return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
+
+
+def _coherence(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
+    # Below a thirtieth of the squared contrast the exponential is zero in every precision.
+    ratio = min(one(xx) / max((a - c) * rate, tiny(xx)), _thirty(xx))
+    along = fma(one(xx) - floor, exp2(_log2_e(xx) * ratio * ratio), floor)
+    first, second, third = _together(a, b, c, floor, floor, along)
+    return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
+
+
+def _continuing(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
+    i, least = one(xx), fma(rate, c, one(xx))
+    first, second, third = _together(a, b, c, least / fma(rate, a, i), least / fma(rate, b, i), i)
+    return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
+
+
+_thirty, _log2_e = literal(30.0), literal(-1 / math.log(2))
+_share, _third = literal(1e-3), literal(1 / 3)
+
+
+@compiled(inside=True)
+def _together(
+    a: float, b: float, c: float, first: float, second: float, third: float,
+) -> Any:  # fmt: skip
+    """The eigenvalues of a tensor, evened out where those of the structure, a >= b >= c, are nearly equal.
+
+    There the directions have no meaning. The mean sets in where two, or all three, differ by less than a thousandth of
+    the largest.
+    """
+    least = max(_share(a) * a, tiny(a))
+    upper = half(a) * (one(a) - (a - b) / max(a - b, least))
+    lower = half(a) * (one(a) - (b - c) / max(b - c, least))
+    moved = upper * (second - first)
+    first, second = first + moved, second - moved
+    moved = lower * (third - second)
+    second, third = second + moved, third - moved
+    moved = upper * (second - first)
+    first, second = first + moved, second - moved
+    whole, mean = one(a) - (a - c) / max(a - c, least), _third(a) * (first + second + third)
+    return first + whole * (mean - first), second + whole * (mean - second), third + whole * (mean - third)
+
+
+@compiled(inside=True)
+def sorted_eigen(
+    xx: float, xy: float, xz: float, yy: float, yz: float, zz: float,
+) -> Any:  # fmt: skip
+    """The same as :func:`eigen`, from the largest eigenvalue to the smallest."""
+    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = eigen(xx, xy, xz, yy, yz, zz)
+    a, b, ax, ay, az, bx, by, bz = _descending(a, b, ax, ay, az, bx, by, bz)
+    b, c, bx, by, bz, cx, cy, cz = _descending(b, c, bx, by, bz, cx, cy, cz)
+    a, b, ax, ay, az, bx, by, bz = _descending(a, b, ax, ay, az, bx, by, bz)
+    return a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz
+
+
+@compiled(inside=True)
+def _descending(
+    a: float, b: float, ax: float, ay: float, az: float, bx: float, by: float, bz: float,
+) -> Any:  # fmt: skip
+    right = a >= b
+    return (
+        a if right else b, b if right else a, ax if right else bx, ay if right else by, az if right else bz,
+        bx if right else ax, by if right else ay, bz if right else az,
+    )  # fmt: skip
+
+
+respond = by_literal(
+    _uncoupled, _isotropic, _anisotropic, _rank_one, _plates, _lines, _coherence, _continuing, inside=True
+)
+"""The tensor (xx, xy, xz, yy, yz, zz) of one cell from its structure, under the law of that number.
+
+``RANK_ONE`` and ``PLATES``: g(mu_1), 1, 1, the first for a structure of rank one; ``LINES``: g(mu_1), g(mu_2), 1;
+``COHERENCE``: a, a, a + (1 - a) exp(-(1 / (rate (mu_1 - mu_3)))²), where ``floor`` is a;
+``CONTINUING``: (1 + rate mu_3) / (1 + rate mu_i).
+"""

@@ -1,0 +1,201 @@
+r"""One application of a learned block, :math:`u - \tau K_2^*\, \Phi(K_1 u)`, on a CUDA device.
+
+Kernels: the fields and their gates, and the transposed operator with the step. The stream stays in float32, its
+channels side by side in memory. Beside it there is a copy in float16, from which the next application begins; fields
+are kept in float16, too.
+
+Beyond its border the picture is mirrored. The fields of a mirrored picture are the mirrored fields, so they are
+computed for some pixels beyond the border like all others, and the transposed operator needs no special case there.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from whorl.engines.capabilities import interpreted
+from whorl.engines.cuda.learned.gates import gate_kernel
+from whorl.engines.cuda.learned.kernels import analysis_kernel, copy_kernel, synthesis_kernel
+from whorl.engines.cuda.learned.numbers import Matrices, matrices
+from whorl.engines.selection import transformed
+from whorl.foundations.versions import version
+from whorl.operators.orbits import RADIUS
+
+__all__ = ["applied"]
+
+LARGEST = 2**31
+"""Numbers of one picture: places in it are counted in 32 bits."""
+
+SLACK = 64
+"""Zeros behind what kernels read: they read a few numbers more than there are."""
+
+ROUNDS = 64
+"""Applications after which a chain of streams begins with new memory."""
+
+_prepared: Any = WeakTensorKeyDictionary()  # streams that kernels made, and what they left for the next application
+
+
+class Tiling:
+    """How the work is cut; none of it changes a result."""
+
+    analysis = (4, 16, 4, None)  # rows and columns of a tile, warps, most registers of a thread
+    gates = (2, 32, 4, 168)
+    synthesis = (4, 16, 4, 128)
+    programs = 132 * 24
+
+
+@dataclass
+class Prepared:
+    """What an application begins from, beside the stream: room for all that it computes, handed on to the next.
+
+    Attributes
+    ----------
+    state : tuple
+        Of the stream, to notice that it was changed.
+    copy : Tensor
+        The stream in float16, scaled, and mirrored at its border.
+    fields : Tensor
+        Room for fields.
+    peaks : Tensor
+        The largest absolute numbers of all streams in this room, for each picture.
+    number : int
+        Of the stream, counted from 0.
+    scaled_by : int
+        The number of the stream whose peak scaled the copy.
+    unit, reach : float
+        The copy's scale for a usual peak, and how many times larger than that peak the stream may be.
+    """
+
+    state: tuple[Any, ...]
+    copy: Tensor
+    fields: list[Tensor]
+    peaks: Tensor
+    number: int
+    scaled_by: int
+    unit: float
+    reach: float
+
+
+def applied(
+    u: Tensor, analysis: Any, synthesis: Any, gate: Any, bias: Tensor, level: Tensor | None, tau: float | Tensor
+) -> Tensor | None:
+    """The stream after one application, or None where there are no kernels for it."""
+    _, _, H, W = u.shape
+    # The copy in float16 looks so far beyond the border; a single reflection must reach it.
+    margin = 2 * RADIUS + gate.rho
+    if u.dtype != torch.float32 or u.device != gate.matrix.device or not u.numel() or min(H, W) < margin:
+        return None
+    if transformed(u) or not rounding_allowed():
+        return None
+    if level is not None and level.shape[1:] != (1, 1, 1):
+        return None  # a map of levels
+    found = matrices(analysis, synthesis, gate)
+    if found is None or (H + 2 * margin) * (W + 2 * margin) * found.components >= LARGEST:
+        return None
+    given, u = u, u.detach().permute(0, 2, 3, 1).contiguous()
+    prepared = _begun(given, u, found, margin)
+    v = _fields(prepared, found, found.numbers(gate, bias, level))
+    growth = found.growth(tau if isinstance(tau, float) else 2 / max(analysis.squared_norm_bound(), 1e-30))
+    return _stepped(u, v, found, found.step(tau), prepared, margin, growth)
+
+
+def rounding_allowed() -> bool:
+    """Whether factors may be rounded to 11 bits: torch's own switch for convolutions, which allows it unless told."""
+    convolutions = getattr(torch.backends.cudnn, "conv", None)
+    if convolutions is None:  # an older torch
+        return bool(torch.backends.cudnn.allow_tf32)
+    return bool(convolutions.fp32_precision == "tf32")
+
+
+def _state(u: Tensor, margin: int, components: int) -> tuple[Any, ...]:
+    """What changes whenever the tensor is changed, and the sizes of the room."""
+    return version(u), margin, components
+
+
+def _begun(given: Tensor, u: Tensor, found: Matrices, margin: int) -> Prepared:
+    """What was prepared with the stream, or the same made anew. The stream is left without it: room is used again."""
+    n, H, W, C = u.shape
+    state, largest = _state(given, margin, found.components), found.copy_unit(1.0)
+    prepared: Prepared | None = _prepared.pop(given, None)
+    if prepared is None or prepared.state != state or prepared.number + 1 == ROUNDS:
+        margins = range(margin - RADIUS, RADIUS - 1, -1)
+        prepared = Prepared(
+            state,
+            _room((n, H + 2 * margin, W + 2 * margin, C), u.device),
+            [_room((n, H + 2 * m, W + 2 * m, found.components), u.device) for m in margins],
+            torch.zeros(ROUNDS, n, dtype=u.dtype, device=u.device),
+            0, 0, math.inf, 1.0,
+        )  # fmt: skip
+        prepared.peaks[0] = torch.linalg.vector_norm(u.flatten(1), math.inf, dim=1)
+    if prepared.unit * prepared.reach > largest:
+        prepared.unit, prepared.reach, prepared.scaled_by = largest, 1.0, prepared.number
+        BY, BX, _, _ = Tiling.analysis
+        copy_kernel[-(-W // BX), -(-H // BY), n](
+            u, prepared.copy, prepared.peaks, largest, prepared.number * n, H, W, C=C, CB=found.channels, MARGIN=margin,
+            BY=BY, BX=BX,
+        )  # fmt: skip
+    return prepared
+
+
+def _fields(prepared: Prepared, found: Matrices, numbers: Tensor) -> Tensor:
+    """The gated fields of the stream."""
+    u, v = prepared.copy, prepared.fields[0]
+    n, high, wide, _ = v.shape
+    smoothed, own, now = len(prepared.fields) > 1, int(len(numbers) > 1), prepared.number * n
+    BY, BX, warps, registers = Tiling.analysis
+    strips, steps = _cut(high, wide, n, BY, BX)
+    analysis_kernel[strips, n](
+        u, v, *found.analysis, found.gate, numbers, prepared.peaks, prepared.unit, found.field_unit,
+        prepared.scaled_by * n, now, own, high, wide, steps, C=u.shape[3], CB=found.channels, **found.sizes,
+        **found.taps, GATED=not smoothed, FAST=not interpreted(), BY=BY, BX=BX, num_warps=warps, num_stages=1,
+        maxnreg=registers, enable_fp_fusion=False,
+    )  # fmt: skip
+    if not smoothed:
+        return v
+    gated = prepared.fields[1]
+    n, high, wide, _ = gated.shape
+    BY, BX, warps, registers = Tiling.gates
+    strips, steps = _cut(high, wide, n, BY, BX)
+    gate_kernel[strips, n](
+        v, gated, found.gate, numbers, prepared.peaks, found.field_unit, now, own, high, wide, steps, **found.sizes,
+        FAST=not interpreted(), BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers, enable_fp_fusion=False,
+    )  # fmt: skip
+    return gated
+
+
+def _stepped(
+    u: Tensor, v: Tensor, found: Matrices, tau: Tensor, prepared: Prepared, margin: int, growth: float
+) -> Tensor:
+    """The stream after the step, prepared for the next application."""
+    n, H, W, C = u.shape
+    out, number, unit = torch.empty_like(u), prepared.number, found.copy_unit(growth)
+    BY, BX, warps, registers = Tiling.synthesis
+    strips, steps = _cut(H, W, n, BY, BX)
+    synthesis_kernel[strips, n](
+        v, u, out, prepared.copy, *found.synthesis, tau, prepared.peaks, found.field_unit, unit, number * n,
+        (number + 1) * n, H, W, steps, C=C, CB=found.channels, **found.sizes, **found.transposed_taps, MARGIN=margin,
+        BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers, enable_fp_fusion=False,
+    )  # fmt: skip
+    result = out.permute(0, 3, 1, 2)
+    state = _state(result, margin, found.components)
+    _prepared[result] = replace(prepared, state=state, number=number + 1, scaled_by=number, unit=unit, reach=growth)
+    return result
+
+
+def _room(shape: Sequence[int], device: torch.device) -> Tensor:
+    """Room in float16."""
+    size = math.prod(shape)
+    room = torch.empty(size + SLACK, dtype=torch.float16, device=device)
+    room[size:].zero_()
+    return room[:size].view(*shape)
+
+
+def _cut(high: int, wide: int, n: int, BY: int, BX: int) -> tuple[int, int]:
+    """Programs for one picture, and how many tiles each works on, one below the other."""
+    across, down = -(-wide // BX), -(-high // BY)
+    steps = max(1, down * across * n // Tiling.programs)
+    return across * -(-down // steps), steps

@@ -1,0 +1,249 @@
+"""The trained numbers of a block as the matrices that its CUDA kernels multiply with."""
+
+import math
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from whorl.engines.cuda.learned.orbits import USUAL
+from whorl.foundations.versions import version
+from whorl.operators.orbits import coefficients
+
+__all__ = ["Matrices", "matrices"]
+
+SMALLEST, LARGEST = 16, 64
+"""Sizes of the matrix units' operands, and of what fits into registers."""
+
+TOP = 60000.0
+"""Below the largest number of float16, with room for rounding."""
+
+POWER = -1 / math.log(2.0)
+r"""The logistic function is :math:`1 / (1 + 2^p)` with the power :math:`p = -z / \log 2`."""
+
+_known: WeakKeyDictionary[Any, tuple[Any, "Matrices | None"]] = WeakKeyDictionary()
+
+
+@dataclass
+class Matrices:
+    """Both operators and the gate of a block; rows and columns are filled up with zeros.
+
+    Attributes
+    ----------
+    fields : tuple of int
+        Fields of the orders 0, 1, 2, filled up.
+    stored : tuple of int
+        Components of each order that are kept for a pixel.
+    analysis, synthesis : list of Tensor
+        For each order the mixing of its stencils, which differ from the operator's, see ``_stencils``.
+    taps, transposed_taps : dict
+        For each order its stencils, six taps for each.
+    responses, fields_within, added : float
+        Bounds for a stream of numbers in [-1, 1]: of sums of pixels, of sums of fields, and of what a step of size 1
+        adds.
+    gate : Tensor
+        For each order the columns of the gate's matrix that its gates need.
+    """
+
+    channels: int
+    fields: tuple[int, ...]
+    stored: tuple[int, ...]
+    analysis: list[Tensor]
+    synthesis: list[Tensor]
+    taps: dict[str, Any]
+    transposed_taps: dict[str, Any]
+    gate: Tensor
+    places: Tensor
+    responses: float
+    fields_within: float
+    added: float
+    level: tuple[Tensor | None, Hashable] = (None, -1)
+    table: dict[int, Tensor] = field(default_factory=dict)
+    steps: dict[float, Tensor] = field(default_factory=dict)
+
+    @property
+    def components(self) -> int:
+        """How many numbers are kept for a pixel."""
+        return self.stored[0] + 2 * sum(self.stored[1:])
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """As the kernels call them."""
+        return dict(zip(("F0", "F1", "F2", "S0", "S1", "S2"), (*self.fields, *self.stored), strict=True))
+
+    def growth(self, tau: float) -> float:
+        """How many times larger the largest number of a stream may be after a step than before."""
+        return 1 + tau * self.added
+
+    def copy_unit(self, growth: float) -> float:
+        """The power of two by which a stream is multiplied before it is rounded, where none of its pixels was above
+        ``USUAL`` before it grew: then no sum of pixels overflows.
+        """
+        return _power_below(TOP / (USUAL.value * growth * self.responses))
+
+    @property
+    def field_unit(self) -> float:
+        """The power of two by which fields of a stream below ``USUAL`` are multiplied, so that their sums do not
+        overflow.
+        """
+        return _power_below(TOP / (USUAL.value * self.fields_within))
+
+    def step(self, tau: float | Tensor) -> Tensor:
+        """The step size on the device."""
+        if isinstance(tau, Tensor):
+            return tau.detach()
+        if tau not in self.steps:
+            self.steps[tau] = self.gate.new_full((), tau, dtype=torch.float32)
+        return self.steps[tau]
+
+    def numbers(self, gate: Any, bias: Tensor, level: Tensor | None) -> Tensor:
+        """For each picture the factors of the invariants and what the gates add.
+
+        All repetitions of a block are given the same tensor as their level: the numbers of all are found at once.
+        """
+        state = None if level is None else version(level)
+        if self.level[0] is not level or self.level[1] != state:
+            self.level, self.table = (level, state), self._table(gate, list(gate.bias), level)
+        if bias.data_ptr() not in self.table:
+            return self._table(gate, [bias], level)[bias.data_ptr()]
+        return self.table[bias.data_ptr()]
+
+    def _table(self, gate: Any, biases: list[Tensor], level: Tensor | None) -> dict[int, Tensor]:
+        """The numbers for each bias, by its place in memory."""
+        scale = gate.scale(level).flatten(1).detach()
+        offsets = torch.stack([gate.offset(bias, level).flatten(1).detach() for bias in biases])
+        found = scale.new_zeros(*offsets.shape[:2], 2, sum(self.fields))
+        found[:, :, 0, self.places], found[:, :, 1, self.places] = scale, POWER * offsets
+        return {bias.data_ptr(): each for bias, each in zip(biases, found, strict=True)}
+
+
+def matrices(analysis: Any, synthesis: Any, gate: Any) -> Matrices | None:
+    """The matrices of a block, found once for each state of the weights.
+
+    None where the block has other orders, other stencils, more fields, or another smoothing than there are kernels for.
+    """
+    state = [(each.data_ptr(), version(each)) for module in (analysis, synthesis, gate) for each in _tensors(module)]
+    if gate not in _known or _known[gate][0] != state:
+        with torch.no_grad():
+            _known[gate] = state, _matrices(analysis, synthesis, gate)
+    return _known[gate][1]
+
+
+def _tensors(module: Any) -> Iterator[Tensor]:
+    """Parameters and buffers. torch's own lists take as long to make as the kernels to run on a small picture."""
+    yield from module._parameters.values()
+    yield from module._buffers.values()
+    for child in module._modules.values():
+        yield from _tensors(child)
+
+
+def _matrices(analysis: Any, synthesis: Any, gate: Any) -> Matrices | None:
+    kinds = {(each.dtype, each.device) for part in (analysis, synthesis, gate) for each in part.parameters()}
+    if kinds != {(torch.float32, gate.matrix.device)}:
+        return None
+    if len(analysis.fields) != 3 or not all(analysis.fields) or gate.rho > 1:
+        return None
+    fields, channels = tuple(map(_filled, analysis.fields)), _filled(analysis.channels)
+    if max(*fields, channels) > LARGEST:
+        return None
+    first, second = _stencils(analysis), _stencils(synthesis)
+    if first is None or second is None:
+        return None
+    # Stencils of order 1 are odd: their transposes have the opposite sign.
+    back = [(-w if order == 1 else w).mT for order, w in enumerate(second[1])]
+    places = [sum(fields[:m]) + f for m, count in enumerate(analysis.fields) for f in range(count)]
+    # The kernels take logarithms and powers to the base 2.
+    units = torch.full((len(places),), POWER).to(gate.matrix)
+    units[gate.scalars :] = -1.0
+    whole = gate.matrix.new_zeros(sum(fields), sum(fields))
+    index = torch.tensor(places, device=whole.device)
+    whole[index[:, None], index] = (gate.matrix * units).mT
+    return Matrices(
+        channels,
+        fields,
+        tuple(-(-count // 8) * 8 for count in analysis.fields),
+        [_whole(w, channels, f) for w, f in zip(first[1], fields, strict=True)],
+        [_whole(w, f, channels) for w, f in zip(back, fields, strict=True)],
+        first[0],
+        second[0],
+        torch.cat([part.flatten() for part in whole.split(fields, 1)]).half(),
+        index,
+        *_bounds(*first, *second),
+    )
+
+
+def _filled(count: int) -> int:
+    return max(SMALLEST, 1 << (count - 1).bit_length())
+
+
+def _stencils(K: Any) -> tuple[dict[str, Any], list[Tensor]] | None:
+    """Taps and mixing ``(p, channels, fields)`` of an operator for stencils that need fewer products.
+
+    Of as many orbits as there are stencils, each stencil has the tap 1 on one and 0 on the others: these are
+    combinations of the given stencils. Then their mixing is that of the given ones times their taps there.
+    """
+    given = coefficients([K.taps(order) for order in range(3)])
+    if given is None:
+        return None
+    taps, mixing = {}, []
+    for order, (T, w) in enumerate(
+        zip(np.split(given.reshape(-1, 6).astype(np.float64), _ends(K)), K.mixing, strict=True)
+    ):
+        orbits = _independent(T)
+        reduced = np.linalg.solve(T[:, orbits], T)
+        reduced[:, orbits] = np.eye(len(T))
+        taps[f"T{order}"] = tuple(tuple(row) for row in reduced.astype(np.float16).astype(float).tolist())
+        chosen = torch.from_numpy(T[:, orbits]).to(w)
+        mixing.append(torch.einsum("fcp,pq->qcf", w, chosen))
+    return taps, mixing
+
+
+def _bounds(
+    taps: dict[str, Any], mixing: list[Tensor], transposed_taps: dict[str, Any], transposed_mixing: list[Tensor]
+) -> tuple[float, float, float]:
+    """Of a stream of numbers in [-1, 1]: the largest sums of pixels and of fields, and what is added to it at most."""
+    responses, fields = _response_bounds(taps), 0.0
+    for response, w in zip(responses, mixing, strict=True):
+        fields = max(fields, float(torch.einsum("pcf,p->f", w.abs(), response.to(w)).max()))
+    back, change = _response_bounds(transposed_taps), 0.0
+    for order, (response, w) in enumerate(zip(back, transposed_mixing, strict=True)):
+        change += (1 if order == 0 else 2) * float(torch.einsum("pcf,p->c", w.abs(), response.to(w)).max())
+    largest = [max(float(response.max()) for response in part) for part in (responses, back)]
+    return max(8.0, largest[0]), fields * max(8.0, largest[1]), change * fields
+
+
+def _power_below(x: float) -> float:
+    return float(2.0 ** math.floor(math.log2(x)))
+
+
+def _response_bounds(taps: dict[str, Any]) -> list[Tensor]:
+    """For each stencil of each order the sum of its absolute taps; of order 2 that of the larger component."""
+    sizes = torch.tensor([[1, 4, 4, 4, 4, 8], [2, 2, 4, 4, 4, 4], [4, 4, 8, 4, 4, 8]], dtype=torch.float32)
+    sums = [torch.tensor(taps[f"T{order}"]).abs() * sizes[order] for order in range(3)]
+    return [sums[0].sum(1), sums[1].sum(1), sums[2].unflatten(1, (2, 3)).sum(2).amax(1)]
+
+
+def _ends(K: Any) -> list[int]:
+    counts = [weight.shape[2] for weight in K.mixing]
+    return [counts[0], counts[0] + counts[1]]
+
+
+def _independent(T: NDArray[np.float64]) -> list[int]:
+    """The orbits on which the stencils differ most: each in turn is the one with the largest tap that is left."""
+    left, found = T.copy(), []
+    for _ in range(len(T)):
+        stencil, orbit = np.unravel_index(np.abs(left).argmax(), left.shape)
+        found.append(int(orbit))
+        left -= np.outer(left[:, orbit] / left[stencil, orbit], left[stencil])
+    return found
+
+
+def _whole(m: Tensor, rows: int, columns: int) -> Tensor:
+    """Matrices filled up with zeros, two and two as one: their rows take turns, as the kernels arrange columns."""
+    filled = torch.nn.functional.pad(m, (0, columns - m.shape[2], 0, rows - m.shape[1])).half()
+    return torch.cat([pair.unflatten(1, (-1, 2)).transpose(0, 1).flatten() for pair in filled.split(2)])

@@ -1,0 +1,110 @@
+"""Launches for steps in space: buffers, grids, and the Gaussians that steer."""
+
+import torch
+import triton
+from torch import Tensor
+
+from whorl.engines.cuda.space.smoothing import gaussian_kernel
+from whorl.engines.cuda.space.step import volume_kernel
+from whorl.steps import SpaceForm
+from whorl.steps.form import Taps
+
+__all__ = ["VolumeLaunches", "lacks"]
+
+LAWS = {"uncoupled": 0, "isotropic": 1, "anisotropic": 2, "edge-enhancing": 3}
+
+TILES = {0: (4, 32, 32, 3, 168), 1: (4, 43, 32, 3, 168), 2: (2, 32, 32, 1, 168), 3: (3, 86, 32, 3, 248)}
+"""By law: rows of a thread, planes of a program, threads beside each other, stages of loads, registers of a thread.
+
+The fastest of those tried on an H200 (`python -m benchmarks.gpu.volumes`).
+"""
+
+GAUSSIAN = {"all": (2, 64, 32, 1, 2), "z": (1, 64, 32, 3, 0), "y": (8, 4, 32, 1, 0), "x": (4, 4, 32, 1, 0)}
+"""For the Gaussians along all axes, or one of them: as above, but planes brought into the cache ahead at the end."""
+
+NVIDIA = torch.version.hip is None
+"""Only these devices, and not the interpreter, know the instruction that brings planes into the cache."""
+
+NEAR = 4
+"""The largest radius of Gaussians that go along all axes in one pass: wider ones have too many sums for registers."""
+
+
+def lacks(form: SpaceForm, u: Tensor) -> str:
+    """What is missing for a step on these volumes; empty if nothing is."""
+    if form.law not in LAWS or (form.keep and not form.rank_one):
+        return f"the law {form.law!r} has no compiled form in space on CUDA devices"
+    if (form.couple_channels and u.shape[1] > 1) or any(len(weights) > 1 for weights in form.taps[3:]):
+        return "coupled channels have no compiled form in space on CUDA devices"
+    if any(len(weights) > length for weights, length in zip(form.taps, u.shape[2:], strict=False)):
+        return "a Gaussian wider than the volume has no compiled form in space on CUDA devices"
+    if form.taps and not form.keep:
+        return "a smoothed structure has no compiled form in space on CUDA devices"
+    return ""
+
+
+class VolumeLaunches:
+    """Launches for one form of step; ``tile`` as in :data:`TILES`."""
+
+    def __init__(self, form: SpaceForm, device: torch.device, tile: tuple[int, ...] | None = None) -> None:
+        self.form, self.law = form, LAWS[form.law]
+        self.tile = tile or TILES[self.law]
+        h_z, h_y, h_x = form.spacing
+        self.k_y, self.k_z, self.kappa = h_x / h_y, h_x / h_z, 1 - 2 * form.alpha
+        self.unit = 1 / (16 * h_x**2)
+        self.passes = [Pass(*each, device) for each in passes(form.taps[:3])]
+
+    def coefficients(self, tau: Tensor, contrast: Tensor) -> Tensor:
+        """``(tau X, X / contrast²)``."""
+        tau = tau / contrast if self.form.diffusivity == "tv" else tau
+        return torch.stack([self.unit * tau, self.unit / contrast**2]).float()
+
+    def step(self, u: Tensor, out: Tensor, coefficients: Tensor, steer: Tensor | None = None) -> None:
+        """``out`` = one step of the volumes ``(m, z, y, x)``; ``steer`` are smoothed volumes, made here if missing."""
+        if self.passes and steer is None:
+            steer = self.smoothed(u)
+        m, depth, height, width = u.shape
+        rows, planes, block, stages, registers = self.tile
+        tiles = triton.cdiv(width, 4 * block) * triton.cdiv(height, rows)
+        volume_kernel[tiles, triton.cdiv(depth, planes), m](
+            u, u if steer is None else steer, out, coefficients, depth, height, width, self.k_y, self.k_z, self.kappa,
+            KIND=self.form.diffusivity, LAW=self.law, CUBIC=self.k_y == self.k_z == 1.0, ROWS=rows, DEPTH=planes,
+            BLOCK=block, STAGES=stages, ALIGNED=width % 4 == 0, num_warps=1, maxnreg=registers,
+        )  # fmt: skip
+
+    def smoothed(self, u: Tensor) -> Tensor:
+        """The volumes that steer, smoothed along z, y and x."""
+        for each in self.passes:
+            u = each(u)
+        return u
+
+
+class Pass:
+    """Gaussians along one axis, or along all."""
+
+    def __init__(self, axis: str, weights: tuple[Taps, ...], device: torch.device) -> None:
+        self.radii = dict(zip(("RZ", "RY", "RX"), (len(taps) - 1 for taps in weights), strict=True))
+        self.table = torch.tensor([w for taps in weights for w in taps], device=device)
+        self.rows, self.planes, self.block, self.stages, self.ahead = GAUSSIAN[axis]
+        self.reach = triton.cdiv(self.radii["RX"], 4)  # threads on either side of a program that only lend columns
+        self.block = max(self.block, triton.next_power_of_2(4 * self.reach))
+
+    def __call__(self, u: Tensor) -> Tensor:
+        m, depth, height, width = u.shape
+        target = torch.empty_like(u)
+        tiles = triton.cdiv(width, 4 * (self.block - 2 * self.reach)) * triton.cdiv(height, self.rows)
+        gaussian_kernel[tiles, triton.cdiv(depth, self.planes), m](
+            u, target, self.table, depth, height, width, **self.radii, ROWS=self.rows, DEPTH=self.planes,
+            BLOCK=self.block, STAGES=self.stages, AHEAD=self.ahead if NVIDIA and u.is_cuda else 0,
+            ALIGNED=width % 4 == 0, num_warps=1,
+        )  # fmt: skip
+        return target
+
+
+def passes(taps: tuple[Taps, ...]) -> list[tuple[str, tuple[Taps, ...]]]:
+    """The Gaussians of each pass, along z, y and x."""
+    if not taps:
+        return []
+    if max(map(len, taps)) <= NEAR + 1:
+        return [("all", taps)]
+    none = (1.0,)
+    return [(name, tuple(w if i == axis else none for i, w in enumerate(taps))) for axis, name in enumerate("zyx")]
