@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: reproduce test test-random test-slow mutate lint bench docs kernel screenshots clean
+.PHONY: reproduce test test-random test-slow mutate lint bench docs wheel kernel screenshots clean
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -70,6 +70,10 @@ $(VENV)/.docs: $(VENV)/.core
 # Warnings are errors; the gallery's scripts are run. Open docs/_build/html/index.html.
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# The distribution for other machines, without its dependencies.
+wheel: $(VENV)/.core
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:
 	rm -rf $(VENV) build dist reproduction docs/_build docs/gallery

@@ -50,11 +50,11 @@ def test_folders_import_only_from_earlier_ones():
 
 
 def test_every_package_asked_for_is_imported():
-    """What ``pip install whorl`` and its extras bring is used by the library itself, not by its tests alone."""
+    """What the distribution and its extras bring is used by the library itself, not by its tests alone."""
     project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     wanted = project["dependencies"] + [
-        name for extra in re.findall(r"\w+", extras["all"][0])[1:] for name in extras[extra]
+        name for extra in re.findall(r"\w+", extras["all"][0].partition("[")[2]) for name in extras[extra]
     ]
     imported = set()
     for path in SOURCE.rglob("*.py"):

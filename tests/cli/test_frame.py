@@ -50,7 +50,7 @@ def raising(error: BaseException):
     [
         (ValueError("tau = 3 is too large.\nLower it."), 2, "whorl filter: tau = 3 is too large. Lower it.\n"),
         (OSError("disk full"), 1, "whorl filter: disk full\n"),
-        (ModuleNotFoundError("No module named 'zarr'"), 1, "pip install"),
+        (ModuleNotFoundError("No module named 'zarr'", name="zarr"), 1, "pip install zarr"),
         (MemoryError(), 1, "--tile auto"),
         (RuntimeError("odd"), 1, "RuntimeError: odd"),
         (KeyboardInterrupt(), 130, "interrupted\n"),

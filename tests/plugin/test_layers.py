@@ -1,6 +1,7 @@
 """Layers come out filtered as arrays do: planes, colours, pixel size, lazy data; and a computation can be stopped."""
 
 import re
+import tomllib
 from importlib.resources import files as package_files
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +26,11 @@ def test_manifest_names_what_exists():
     source = (Path(plugin.__file__).parent / "widgets.py").read_text()
     assert len(named) == 2
     assert all(f"class {name}(" in source for name in named)
-    assert set(re.findall(r"command: ([\w.]+)", manifest)) == set(re.findall(r"id: ([\w.]+)", manifest))
+    assert set(re.findall(r"command: ([\w.-]+)", manifest)) == set(re.findall(r"id: ([\w.-]+)", manifest))
+    # napari finds a plugin by the name of its distribution, and commands by that of their plugin.
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert f"name: {project['name']}\n" in manifest
+    assert manifest.count(f"id: {project['name']}.") == manifest.count("id: ")
     assert "readers" not in manifest  # napari reads pictures itself
 
 

@@ -11,7 +11,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of napari and its parts
     for needed in ("napari", "qtpy.QtWidgets", "magicgui", "napari.layers", "napari.components", "napari.qt.threading"):
-        pytest.importorskip(needed, reason="needs napari and Qt (whorl[napari])", exc_type=ImportError)
+        pytest.importorskip(needed, reason="needs napari and Qt (the extra napari)", exc_type=ImportError)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

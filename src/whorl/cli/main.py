@@ -164,7 +164,7 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, ValueError):
         return str(error), 2
     if isinstance(error, ModuleNotFoundError):
-        return f"{error}. Install it with: pip install 'whorl[all]'", 1
+        return f"{error}. Install it with: pip install {error.name or 'its package'}", 1
     if isinstance(error, OSError):
         return str(error), 1
     if isinstance(error, MemoryError):

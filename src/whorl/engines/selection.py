@@ -21,8 +21,8 @@ __all__ = ["ENGINES", "advance", "select", "transformed"]
 ENGINES = ("auto", "reference", "numba", "triton")
 """What ``engine=`` takes. ``reference`` is plain PyTorch; ``auto`` takes the compiled engine of the image's device."""
 
-_HOMES = {"numba": ("cpu", "NumbaEngine", "fast"), "triton": ("cuda", "TritonEngine", "cuda")}
-"""The folder of each compiled engine, which is named like its device, its class, and the extra it needs."""
+_HOMES = {"numba": ("cpu", "NumbaEngine"), "triton": ("cuda", "TritonEngine")}
+"""The folder of each compiled engine, which is named like its device, and its class."""
 
 _FORWARD = (torch._C._functorch.TransformType.Jvp, torch._C._functorch.TransformType.Vmap)
 
@@ -132,13 +132,13 @@ def _missing(name: str) -> str:
     if name not in _HOMES:
         return "no engine for this device"
     if find_spec(name) is None:
-        return f"the engine {name!r} needs the package {name}: pip install 'whorl[{_HOMES[name][2]}]'"
+        return f"the engine {name!r} needs the package {name}: pip install {name}"
     return ""
 
 
 @cache
 def _engine(name: str) -> Engine:
-    folder, kind, _ = _HOMES[name]
+    folder, kind = _HOMES[name]
     engine: Engine = getattr(import_module(f"whorl.engines.{folder}.engine"), kind)()
     return engine
 

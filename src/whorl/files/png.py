@@ -128,7 +128,7 @@ def _imagecodecs(path: Path | str) -> Any:
         import imagecodecs
     except ModuleNotFoundError:
         raise FileError(
-            f"{path}: 16-bit colour in PNG needs imagecodecs. Install it with: pip install 'whorl[files]'"
+            f"{path}: 16-bit colour in PNG needs imagecodecs. Install it with: pip install imagecodecs"
         ) from None
     return imagecodecs
 

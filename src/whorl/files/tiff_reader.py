@@ -35,7 +35,7 @@ class TiffReader(Reader):
         try:
             import tifffile
         except ModuleNotFoundError:
-            raise FileError(f"{path}: TIFF needs tifffile. Install it with: pip install 'whorl[files]'") from None
+            raise FileError(f"{path}: TIFF needs tifffile. Install it with: pip install tifffile imagecodecs") from None
         directories(path)
         try:
             self.file = tifffile.TiffFile(path)

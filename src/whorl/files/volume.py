@@ -32,7 +32,8 @@ VOLUME_SUFFIXES = {
     ".nii.gz": "nifti",
     ".nrrd": "nrrd",
 }
-PACKAGES = {"mrc": "mrcfile", "nifti": "nibabel", "nrrd": "nrrd"}
+PACKAGES = {"mrc": ("mrcfile", "mrcfile"), "nifti": ("nibabel", "nibabel"), "nrrd": ("nrrd", "pynrrd")}
+"""What reads each kind: the module, and the package that brings it."""
 SHEAR = 1e-3
 """Cosine of the angle between two axes from which on they do not count as perpendicular."""
 
@@ -220,8 +221,9 @@ def free_memory() -> int:
 
 def _opened(path: Path, kind: str, asked: bool) -> VolumeFile | None:
     if kind:
-        if find_spec(PACKAGES[kind]) is None:
-            raise FileError(f"{path}: {kind.upper()} needs the package {PACKAGES[kind]}: pip install 'whorl[volumes]'.")
+        module, package = PACKAGES[kind]
+        if find_spec(module) is None:
+            raise FileError(f"{path}: {kind.upper()} needs the package {package}: pip install {package}.")
         from whorl.files import mrc, nifti, nrrd_files
 
         raw: dict[str, Callable[[Path, bool], VolumeFile]]

@@ -213,5 +213,5 @@ def _zarr(path: Path) -> Any:
     try:
         import zarr
     except ModuleNotFoundError:
-        raise FileError(f"{path}: zarr needs the package zarr. Install it with: pip install 'whorl[files]'") from None
+        raise FileError(f"{path}: zarr needs the package zarr. Install it with: pip install zarr") from None
     return zarr
