@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from whorl.diffusivities import CLASSICAL
-from whorl.steps import BIHARMONIC, SHARED_EDGES, Form
+from whorl.operators import CellGradient, ScaleStack, Smoothing
+from whorl.steps import BIHARMONIC, SHARED_EDGES, Form, Step
 
 __all__ = ["REGISTRY", "VOLUME", "Capabilities", "table"]
 
@@ -30,6 +31,8 @@ class Capabilities:
     ``laws``, ``diffusivities``, ``dtypes`` and ``dimensions`` are lists; empty stands for anything. ``backward`` and
     ``forward`` say for which laws there are derivatives in closed form. ``scales`` says which stacks of scales a
     structure may have: ``"any"``, or ``"coupled"`` ones that are those of the flux, or one Gaussian of its own.
+    ``square`` says whether Gaussians need square pixels, ``edges`` of which gradients the edge-enhancing law is known:
+    of ``"any"``, or of a ``"single"`` one.
     """
 
     device: str = ""
@@ -40,6 +43,8 @@ class Capabilities:
     backward: tuple[str, ...] = ()
     forward: tuple[str, ...] = ()
     scales: str = "any"
+    square: bool = False
+    edges: str = "any"
 
     def lacks(self, form: Form | str, u: Tensor, *, learning: bool = False) -> str:
         """What is missing for a step on this image (and its derivative, when learning); empty if nothing is."""
@@ -62,6 +67,33 @@ class Capabilities:
                 return f"the derivative of a structure with its own Gaussian has no compiled form{_where(self.device)}"
         if learning and (form.law not in self.backward or form.rho):
             return f"the derivative of the law {form.law!r} has no compiled form{_where(self.device)}"
+        return ""
+
+    def cannot_write(self, step: Step) -> str:
+        """Why a step cannot be written as a file of this format, and what to do instead; empty if it can."""
+        seen, law, phi = step.steering, step.activation.law.name, step.activation
+        smoothed = any(
+            isinstance(part, Smoothing) and part.radius for each in (step.operator, seen) for part in each.modules()
+        )
+        if self.square and smoothed and len(set(seen.spacing)) > 1:
+            return (
+                f"Gaussians on pixels of the size {tuple(seen.spacing)} cannot be exported. Resample the picture to "
+                "square pixels, or set sigma to 0"
+            )
+        if self.scales == "coupled" and isinstance(seen, ScaleStack) and "scales" not in phi.couple:
+            return "scales that are not coupled cannot be written in this format. Write a .pt2 file instead"
+        inner = next((part for part in seen.modules() if isinstance(part, CellGradient)), None)
+        single = inner is not None and inner.alpha == 0.5 and not phi.couple
+        if law == "edge-enhancing" and self.edges == "single" and not single:
+            found = (
+                f"coupled {' and '.join(phi.couple)}"
+                if phi.couple
+                else f"a gradient with alpha = {inner and inner.alpha}"
+            )
+            return (
+                f"the law {law!r} on {found} cannot be written in this format. Write a .pt2 file instead, or "
+                "let a gradient with alpha = 0.5 of each channel for itself steer the diffusion"
+            )
         return ""
 
     def goes_forward(self, form: Form | str) -> bool:
@@ -99,8 +131,15 @@ REGISTRY = {
         backward=VARIATIONAL,
         scales="coupled",
     ),
-    "onnx": Capabilities(laws=EDGES, diffusivities=(*CLOSED, "free-form"), dtypes=("float32",)),
-    "pt2": Capabilities(laws=EDGES, diffusivities=(*CLOSED, "free-form"), dtypes=("float32",)),
+    "onnx": Capabilities(
+        laws=EDGES,
+        diffusivities=(*CLOSED, "free-form"),
+        dtypes=("float32",),
+        square=True,
+        edges="single",
+        scales="coupled",
+    ),
+    "pt2": Capabilities(laws=EDGES, diffusivities=(*CLOSED, "free-form"), dtypes=("float32",), square=True),
     "page": Capabilities(laws=(*EVERY_LAW, CONTINUING), diffusivities=CLOSED, dtypes=("float32",)),
 }
 """The three engines, the two formats of the export and the page, by name."""

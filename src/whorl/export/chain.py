@@ -20,6 +20,7 @@ from torch import Tensor
 
 from whorl.activations import Activation
 from whorl.blocks.residual import literal_stencils
+from whorl.engines import REGISTRY
 from whorl.models import Model
 from whorl.operators import (
     CellGradient,
@@ -79,7 +80,14 @@ class Chain:
     outer: Tensor
     inner: Tensor
     activation: Activation
+    step: Step
     about: Mapping[str, Any] = field(default_factory=dict)
+
+    def refuse(self, format: str) -> None:
+        """Raise an error where the registry says that this format cannot hold the steps."""
+        missing = REGISTRY[format].cannot_write(self.step)
+        if missing:
+            raise ValueError(f"export: {missing}.")
 
     @property
     def steps(self) -> int:
@@ -154,6 +162,7 @@ def chain_of(step: Step, numbers: Sequence[Numbers | Known], about: Mapping[str,
         torch.stack(outer).cpu(),
         torch.stack(inner).cpu(),
         without_scale_weights(step.activation),
+        step,
         about,
     )
 

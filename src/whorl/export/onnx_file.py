@@ -17,6 +17,7 @@ def onnx_model(chain: Chain) -> Any:
     """The chain as an ``onnx.ModelProto`` for float32 images; batch, channels, height and width are all free."""
     from onnx import TensorProto, helper
 
+    chain.refuse("onnx")
     outer = Graph()
     step = _Step(Graph(outer), _Sizes(outer, "image"), chain)
     step.write("iteration", "image_before")

@@ -22,6 +22,7 @@ METADATA = "whorl.json"
 
 def exported_program(chain: Chain, channels: int = 1) -> ExportedProgram:
     """The chain as an exported program for float32 images ``(n, channels, y, x)``; ``n``, ``y`` and ``x`` are free."""
+    chain.refuse("pt2")
     if channels < 1:
         raise ValueError(f"export: channels must be at least 1, got {channels}.")
     probe = torch.zeros(2, channels, 5, 6)  # different numbers above 1, so that none is taken for a constant or another

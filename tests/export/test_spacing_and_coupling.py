@@ -1,0 +1,88 @@
+"""Every law on square and other pixels, coupled or not: a file computes what the reference does, or is refused."""
+
+from typing import Any
+
+import pytest
+from tests.export.test_export import assert_as_exact_as_python, picture, run_onnx
+from torch import Tensor
+
+from whorl.activations import (
+    Activation,
+    Anisotropic,
+    CoherenceEnhancing,
+    EdgeContinuing,
+    EdgeEnhancing,
+    Isotropic,
+    Uncoupled,
+)
+from whorl.diffusivities import Rational
+from whorl.export import Chain, model_chain, onnx_model
+from whorl.export.convolutions import ConvolutionChain
+from whorl.models import Model
+from whorl.operators import CellGradient, Composed, Operator, ScaleStack, Smoothing, sample_scales
+
+LAWS: dict[str, Any] = {
+    "uncoupled": lambda couple: Uncoupled(Rational(15.0), couple),
+    "isotropic": lambda couple: Isotropic(Rational(15.0), couple),
+    "anisotropic": lambda couple: Anisotropic(Rational(15.0), couple),
+    "edge-enhancing": lambda couple: Anisotropic(EdgeEnhancing(Rational(15.0)), couple),
+    "edge-continuing": lambda couple: Anisotropic(EdgeContinuing(15.0), couple),
+    "coherence-enhancing": lambda couple: Anisotropic(CoherenceEnhancing(15.0), couple),
+}
+COUPLINGS = {"nothing": (), "channels": ("channels",), "scales": ("scales",), "both": ("channels", "scales")}
+SPACINGS = {"square": 1.0, "unequal": (1.0, 2.0)}
+APART = [("two scales", "nothing"), ("two scales", "channels")]
+STEPS = 3
+
+
+def steering(kind: str, spacing: Any) -> tuple[Operator, Operator | None]:
+    """The operators of flux and structure."""
+    flux = CellGradient(0.41, spacing)
+    if kind == "the gradient itself":
+        return flux, None
+    if kind == "a smoothed gradient":
+        return flux, Composed(CellGradient(0.5, spacing), Smoothing(0.8, spacing=spacing))
+    return ScaleStack(flux, sample_scales(2, 0.4, 1.5)), None
+
+
+def model(law: str, coupling: str, spacing: str, kind: str) -> Model:
+    operator, structure = steering(kind, SPACINGS[spacing])
+    phi: Activation = LAWS[law](COUPLINGS[coupling])
+    return Model(operator, phi, structure=structure, name=f"{law} of {kind}")
+
+
+def run_onnx_file(chain: Chain, image: Tensor) -> Tensor:
+    return run_onnx(onnx_model(chain), image)
+
+
+def run_pt2(chain: Chain, image: Tensor) -> Tensor:
+    """The module that is traced for the file: tracing it takes seconds, and is tested with every model."""
+    chain.refuse("pt2")
+    return ConvolutionChain(chain)(image)
+
+
+@pytest.mark.parametrize("kind", ["the gradient itself", "a smoothed gradient", "two scales"])
+@pytest.mark.parametrize("spacing", SPACINGS)
+@pytest.mark.parametrize("coupling", COUPLINGS)
+@pytest.mark.parametrize("law", LAWS)
+def test_files_are_right_or_refused(law: str, coupling: str, spacing: str, kind: str) -> None:
+    chosen, image = model(law, coupling, spacing, kind), picture((1, 2, 9, 8))
+    if chosen.activation.law.name not in ("uncoupled", "isotropic", "anisotropic", "edge-enhancing"):
+        with pytest.raises(ValueError, match=f"{law!r} cannot be exported"):
+            model_chain(chosen, steps=STEPS)
+        return
+    chain = model_chain(chosen, steps=STEPS)
+    time = STEPS * chosen.automatic_step()
+    python, exact = (chosen(u, time, engine="reference") for u in (image, image.double()))
+    assert (exact - image).abs().max() > 1
+    refused = 0
+    for write in (run_onnx_file, run_pt2):
+        try:
+            found = write(chain, image)
+        except ValueError as error:
+            assert "export: " in str(error)
+            assert any(remedy in str(error) for remedy in ("Resample", "instead"))
+            refused += 1
+            continue
+        assert_as_exact_as_python(found, python, exact)
+    assert refused == 0 or spacing == "unequal" or law == "edge-enhancing" or (kind, coupling) in APART
