@@ -1,9 +1,8 @@
 """Settings measured on the picture itself: its noise, and from that the contrast and the diffusion time."""
 
 from whorl.automatic.noise import noise_level, noise_present
-from whorl.automatic.rules import RULES, Rule, rule
 from whorl.automatic.samples import sample_slices, samples_of
-from whorl.automatic.settings import DEFAULT_TIME, AutomaticSettings, automatic_settings
+from whorl.automatic.settings import DEFAULT_TIME, RULES, AutomaticSettings, Rule, automatic_settings, rule
 
 __all__ = [
     "DEFAULT_TIME",

@@ -9,17 +9,32 @@ from torch import Tensor
 
 from whorl.automatic.noise import noise_level, noise_present
 from whorl.automatic.risk import least_risk
-from whorl.automatic.rules import rule
 from whorl.foundations import validation
-from whorl.models import Model, build
+from whorl.models import ROWS, Model, build, row
+from whorl.models.catalogue import Rule
 
-__all__ = ["AutomaticSettings", "automatic_settings"]
+__all__ = ["RULES", "AutomaticSettings", "Rule", "automatic_settings", "rule"]
+
+RULES: dict[str, Rule | None] = {entry.name: entry.rule for entry in ROWS}
+"""None for models that do not remove noise: coherence-enhancing diffusion closes gaps in lines."""
 
 DEFAULT_TIME = 5.0
 """The diffusion time of a model whose contrast is given and whose time is not."""
 
 LONGEST = 20.0
 """The flow stops at this time, if it has removed less by then."""
+
+
+def rule(name: str) -> Rule:
+    """The rule of a model, or an error that says what to give instead.
+
+    >>> rule("weickert-brox")
+    Rule(contrast=1.2, removed=0.95)
+    """
+    found = row(name).rule
+    if found is None:
+        raise ValueError(f"{name}: contrast and time do not follow from the noise. Give both.")
+    return found
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,8 @@ def command(
     """Smooth pictures with a diffusion model: edges above the contrast stay, the rest is smoothed.
 
     Reads and writes PNG, JPEG, TIFF, BigTIFF and zarr, and reads WebP and BMP. Type, alpha, resolution, orientation
-    and colour profile are kept. Colours are filtered jointly, except by single-channel models (perona-malik, you-kaveh,
-    lysaker, eed, weickert-integration), which take one channel after the other.
+    and colour profile are kept. Colours are filtered jointly, except by models for single channels, which take one
+    after the other; `whorl models` says which these are.
 
     MRC, NIfTI and NRRD files, and TIFF and zarr whose axes say z (OME-TIFF, ImageJ, OME-Zarr), are volumes: they are
     filtered in three dimensions, with the voxel size of the file, and keep its header. A volume that is filtered in

@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from whorl.cli.options import AsJson
-from whorl.cli.uses import USES
 from whorl.foundations.strict_json import strict_json
 
 EXAMPLES = ("whorl models", "whorl models eed gerig", "whorl models --json")
@@ -20,9 +19,7 @@ def command(
 
     rows = [row(name) for name in names] if names else list(ROWS)
     if as_json:
-        typer.echo(
-            strict_json([entry.as_dict() | {"use": USES[entry.name]} for entry in rows], indent=2, ensure_ascii=False)
-        )
+        typer.echo(strict_json([entry.as_dict() for entry in rows], indent=2, ensure_ascii=False))
         return
     from rich.console import Console
     from rich.table import Table
@@ -32,7 +29,7 @@ def command(
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
     for entry in rows:
-        table.add_row(Text(entry.name, style="bold not dim"), Text(USES[entry.name], style="bold"))
+        table.add_row(Text(entry.name, style="bold not dim"), Text(entry.use, style="bold"))
         table.add_row("  energy", entry.energy)
         table.add_row("  equation", entry.pde)
         table.add_row("  scheme", entry.scheme)

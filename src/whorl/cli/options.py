@@ -3,11 +3,10 @@
 import functools
 import inspect
 from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
-
-from whorl.cli.uses import USES
 
 __all__ = [
     "Alpha",
@@ -74,7 +73,7 @@ ModelName = Annotated[
         "-m",
         metavar="NAME",
         help="Name of the model; `whorl models` lists them.",
-        autocompletion=lambda: list(USES),
+        autocompletion=lambda: import_module("whorl.models").names(),
     ),
 ]
 

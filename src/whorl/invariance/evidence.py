@@ -19,6 +19,7 @@ from torch import Tensor
 from whorl.data.synthetic import Faded, Scene, Smudged, Waves, Whorl
 from whorl.invariance.filters import FINGERPRINT, Filter
 from whorl.invariance.measure import RotationError, rotation_error
+from whorl.models.catalogue import names
 
 if TYPE_CHECKING:
     from whorl.models import Model
@@ -39,18 +40,14 @@ class Setting:
     scene: Scene = FINGERPRINT
 
 
-SETTINGS: dict[str, Setting] = {
-    "perona-malik": Setting(12.0, 4.0),
+SETTINGS: dict[str, Setting] = {name: Setting(12.0, 4.0) for name in names()} | {
     "you-kaveh": Setting(2.0, 4.0, scene=PALE_FINGERPRINT),
     "lysaker": Setting(2.0, 4.0, scene=PALE_FINGERPRINT),
     "gerig": Setting(12 * sqrt(3), 4.0, channels=3),
     "weickert-brox": Setting(12 * sqrt(3), 4.0, channels=3),
     "multiscale-isotropic": Setting(12 * sqrt(9.9), 0.8),
     "multiscale-anisotropic": Setting(12 * sqrt(9.9), 0.8),
-    "uncoupled": Setting(12.0, 4.0),
-    "eed": Setting(12.0, 4.0),
     "ced": Setting(4.0, 4.0, scene=SMUDGED_FINGERPRINT),
-    "weickert-integration": Setting(12.0, 4.0),
 }
 """How each of ``whorl.models.names()`` is measured unless told otherwise."""
 

@@ -16,6 +16,7 @@ from whorl.invariance.filters import ratio, root_mean_square
 from whorl.invariance.radius import equal_radius_error
 from whorl.invariance.symmetries import symmetry_error
 from whorl.metrics import psnr
+from whorl.models.catalogue import ROWS
 
 __all__ = ["NOISE", "SHOWN", "SIZE", "TURN", "Showing", "plates", "show", "show_all"]
 
@@ -23,19 +24,7 @@ NOISE = 20.0
 SIZE = 257
 MARGIN = 8  # pixels near the border see a frame that does not turn
 TURN = Turn(4, 3, 5)
-SHOWN: dict[str, tuple[float, float]] = {
-    "perona-malik": (50.0, 1.2),
-    "you-kaveh": (80.0, 1.0),
-    "lysaker": (60.0, 1.0),
-    "gerig": (70.0, 1.2),
-    "weickert-brox": (70.0, 1.2),
-    "multiscale-isotropic": (60.0, 1.0),
-    "multiscale-anisotropic": (40.0, 2.0),
-    "uncoupled": (50.0, 1.2),
-    "eed": (8.0, 6.0),
-    "ced": (4.0, 6.0),
-    "weickert-integration": (8.0, 6.0),
-}
+SHOWN = {row.name: row.plate for row in ROWS}
 """Contrast and time near each model's best PSNR on the noisy plate; the uncoupled model has those of its twin."""
 
 

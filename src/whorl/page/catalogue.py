@@ -16,7 +16,6 @@ import torch
 from whorl import diffusivities
 from whorl.activations import AxisAligned
 from whorl.automatic import noise, settings
-from whorl.automatic.rules import RULES
 from whorl.inpainting.methods import METHODS, method
 from whorl.models import Model, build, names, uncoupled_twin
 from whorl.models.catalogue import row
@@ -101,16 +100,19 @@ def _power(name: str) -> int:
 
 
 def _model(name: str, alphas: tuple[float, ...]) -> dict[str, Any]:
-    entry, model, rule = row(name), build(name), RULES[name]
+    entry, model = row(name), build(name)
     options = {option: _default(model, option) for option in OFFERED if option in entry.options}
     own = tuple(sorted({*alphas, options["alpha"]})) if "alpha" in options else (None,)
     built = [build(name) if alpha is None else build(name, alpha=alpha) for alpha in own]
     return {
-        "title": entry.title,
+        "label": entry.label,
+        "group": entry.group,
+        "use": entry.use,
+        "start": dict(entry.start),
         **_parts(model, [m.automatic_step() for m in built]),
         "options": options,
         "alphas": list(own),
-        "rule": rule and rule._asdict(),
+        "rule": entry.rule and entry.rule._asdict(),
         "reach": _plain(name, options).reach,
         "diffusivities": [d for d in _compiled() if _takes(name, d)],
         "twin": _parts(uncoupled_twin(model), [uncoupled_twin(m).automatic_step() for m in built]),
