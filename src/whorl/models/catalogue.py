@@ -275,23 +275,6 @@ ROWS: tuple[Row, ...] = (
         start={"contrast": 4, "time": 20, "sigma": 1.5},
         plate=(8.0, 6.0),
     ),
-    Row(
-        "structure-gerig",
-        "isotropic diffusion steered by the presmoothed gradient of all channels",
-        "Regularised Gerig",
-        "Second order",
-        "Perona-Malik for colour with edges found on a presmoothed picture: strong noise.",
-        "none",
-        "∂ₜuₘ = ∇ᵀ(g(Σ |∇uₙ,σ|²) ∇uₘ)",
-        "uₘ ← uₘ − τ Kᵀ Φ(K uₘ; K_σ u)",
-        "isotropic coupling via presmoothed multi-channel structure tensor, scalar multiplication",
-        "Catté, Lions, Morel and Coll 1992, for several channels",
-        "none",
-        constructors.structure_gerig,
-        Rule(0.5, 0.95),
-        in_table=False,
-        options=("diffusivity", "alpha", "sigma"),
-    ),
 )
 
 
@@ -299,7 +282,7 @@ def names() -> list[str]:
     """The names that ``build`` and ``diffuse`` take.
 
     >>> len(names())
-    12
+    11
     """
     return [entry.name for entry in ROWS]
 

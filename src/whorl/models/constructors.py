@@ -105,11 +105,6 @@ def weickert_integration(s: Setting) -> Parts:
     return K, phi, Composed(K, G) if G.radius else None
 
 
-def structure_gerig(s: Setting) -> Parts:
-    """Equation (21) with a presmoothed gradient in the diffusivity."""
-    return CellGradient(s.alpha, s.spacing), Isotropic(s.g, ("channels",)), _smoothed_gradient(s)
-
-
 def _smoothed_gradient(s: Setting) -> Operator:
     """The gradient of the presmoothed image, without the detail that belongs to the flux alone."""
     return Composed(CellGradient(0.5, s.spacing), Smoothing(s.sigma, spacing=s.spacing))
