@@ -1,12 +1,16 @@
-"""What the golden file keeps: small pictures through every model, block and network, by public names only."""
+"""What the golden file keeps of the plane: small pictures through every model, block and network, by public names only.
 
-import os
+Volumes, filling in and windows stand in ``more.py``, exported files in ``exports.py``.
+"""
+
 from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
+import whorl
 from whorl.blocks import diffusion_block, multichannel_block, multiscale_block
+from whorl.inpainting.methods import method
 from whorl.models import Model, build, uncoupled_twin
 from whorl.networks import NetworkSpec, available, build_network, load
 from whorl.operators import sample_scales
@@ -39,6 +43,9 @@ MODELS = {
     "eed": {},
     "eed, gamma": {"name": "eed", "gamma": 0.5, "sigma": 0.7},
     "weickert-integration": {},
+    "ced": {},
+    "ced, short lines": {"name": "ced", "sigma": 0.6, "rho": 1.2, "gamma": 0.3},
+    "edge-continuing": {"sigma": 0.8, "rho": 1.5},
 }
 BLOCKS = {
     "diffusion": lambda: diffusion_block(9.0, 0.2, trainable=True),
@@ -52,6 +59,8 @@ SPECS = {
     "scheduled": NetworkSpec("uncoupled", steps=2, scales=2, scheduled=True, diffusivity="weickert"),
     "one scale": NetworkSpec("isotropic", steps=2, sigma=1.5, diffusivity="rational"),
 }
+PHOTO_NETWORKS = {"photo-8k": None, "photo-27k-stable": None, "photo-27k-strict": None, "photo-colour": 18.0}
+"""Networks for photographs, with the noise level that one of them takes."""
 
 
 def picture(dtype: torch.dtype, *shape: int, seed: int = 3) -> Tensor:
@@ -60,6 +69,8 @@ def picture(dtype: torch.dtype, *shape: int, seed: int = 3) -> Tensor:
 
 def model(name: str, *, trainable: bool = False) -> Model:
     options = dict(MODELS[name])
+    if name == "edge-continuing":
+        return method("eed", contrast=12.0, **options)
     return build(options.pop("name", name), contrast=12.0, trainable=trainable, **options)
 
 
@@ -140,6 +151,24 @@ def of_networks(dtype: str) -> Iterator[tuple[str, Tensor]]:
             yield f"{title}, gradient by {key}", value
 
 
+def of_photo_networks(engine: str) -> Iterator[tuple[str, Tensor]]:
+    """Networks for photographs by torch's own functions, which take them while they learn, or by compiled loops."""
+    for name, noise in PHOTO_NETWORKS.items():
+        network, title = whorl.load(name), f"{engine} float32 network {name}"
+        u = picture(torch.float32, 1, 3 if "colour" in name else 1, 24, 28)
+        given = () if noise is None else (noise,)
+        if engine == "numba":
+            with torch.no_grad():
+                yield title, network(u, *given)
+            continue
+        after = network(u.requires_grad_(), *given)
+        yield title, after.detach()
+        weight = next(p for p in network.parameters() if p.requires_grad)
+        found = torch.autograd.grad((after * picture(u.dtype, *u.shape, seed=4)).sum(), (u, weight))
+        for key, value in zip(("u", "first weight"), found, strict=True):
+            yield f"{title}, gradient by {key}", value
+
+
 def of_triton() -> Iterator[tuple[str, Tensor]]:
     """A few steps by the CUDA kernels; without a GPU in Triton's interpreter."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -166,9 +195,4 @@ def of_processor(engine: str) -> Iterator[tuple[str, Tensor]]:
         yield from of_blocks(engine, dtype)
         if engine == "numba":
             yield from of_networks(dtype)
-
-
-def of(engine: str) -> Iterator[tuple[str, Tensor]]:
-    """All cases of an engine; ``triton`` needs ``TRITON_INTERPRET=1`` in the environment where there is no GPU."""
-    assert engine != "triton" or torch.cuda.is_available() or os.environ.get("TRITON_INTERPRET") == "1"
-    return of_triton() if engine == "triton" else of_processor(engine)
+    yield from of_photo_networks(engine)

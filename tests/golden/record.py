@@ -1,4 +1,4 @@
-"""Results of every model, block and network, kept so that a change of the code cannot change them unseen.
+"""Results of models, blocks, networks and exported files, kept so that a change of the code cannot change them unseen.
 
 ``python tests/golden/record.py check numba`` compares, ``python tests/golden/record.py write`` writes everything anew,
 ``python tests/golden/record.py mend 'PATTERN' 'REASON'`` writes the cases whose names match a pattern and adds the
@@ -6,8 +6,8 @@ reason to the list of fixes in the file: results change on purpose only. A patte
 the name of an engine, or with ``*`` for all.
 
 Of every result the file holds a hash of its bits and a few of its values. The bits are compared on processors of the
-same kind with the same versions of torch and numba: torch's own vectorised functions differ in the last place from one
-kind to the next. Elsewhere the values must agree within ``ULPS`` units in the last place of the largest.
+same kind with the same versions of torch, numba and onnxruntime: vectorised functions differ in the last place from
+one kind to the next. Elsewhere the values must agree within ``ULPS`` units in the last place of the largest.
 """
 
 import fnmatch
@@ -17,6 +17,10 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +31,7 @@ import whorl
 
 HERE = Path(__file__).parent
 FILE = HERE / "golden.json"
-ENGINES = ("reference", "numba", "triton")
+ENGINES = ("reference", "numba", "triton", "export")
 ULPS = 64
 KEPT = 3
 
@@ -39,12 +43,9 @@ def kind() -> dict[str, str]:
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "torch": torch.__version__.split("+")[0],
     }
-    try:
-        import numba
-
-        found["numba"] = numba.__version__
-    except ImportError:
-        pass
+    for package in ("numba", "onnxruntime"):
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
     return found
 
 
@@ -58,6 +59,19 @@ def entry(result: Tensor) -> dict[str, Any]:
         "largest": float(f"{values.abs().max():.4g}"),
         "dtype": str(plain.dtype).removeprefix("torch."),
     }
+
+
+def cases(engine: str) -> Iterator[tuple[str, Tensor]]:
+    """All cases of an engine; ``triton`` needs ``TRITON_INTERPRET=1`` in the environment where there is no GPU."""
+    if engine == "export":
+        from exports import of_exports
+
+        return of_exports()
+    from cases import of_processor, of_triton
+    from more import of_more
+
+    assert engine != "triton" or torch.cuda.is_available() or os.environ.get("TRITON_INTERPRET") == "1"
+    return of_triton() if engine == "triton" else chain(of_processor(engine), of_more(engine))
 
 
 def measured(engine: str) -> dict[str, dict[str, Any]]:
@@ -86,7 +100,9 @@ def differences(kept: dict[str, Any], found: dict[str, dict[str, Any]], engine: 
             if one["bits"] != other["bits"]:
                 changed.append(f"{name}: other bits; {one['values']} became {other['values']}")
             continue
-        near = ULPS * torch.finfo(getattr(torch, one["dtype"])).eps * one["largest"]
+        kept_as = getattr(torch, one["dtype"])
+        # Of whole numbers, a value that lies between two may be rounded to either.
+        near = ULPS * torch.finfo(kept_as).eps * one["largest"] if kept_as.is_floating_point else 1
         if max(abs(a - b) for a, b in zip(one["values"], other["values"], strict=True)) > near:
             changed.append(f"{name}: {one['values']} became {other['values']}")
     return sorted(lost + fresh + changed)
@@ -105,10 +121,8 @@ def write(kept: dict[str, Any]) -> None:
 
 def main(verb: str, *rest: str) -> None:
     if verb == "measure":
-        from cases import of
-
         torch.set_num_threads(1)
-        print(json.dumps({name: entry(result) for name, result in of(rest[0])}))
+        print(json.dumps({name: entry(result) for name, result in cases(rest[0])}))
         return
     if verb == "check":
         found = differences(json.loads(FILE.read_text()), measured(rest[0]), rest[0])

@@ -6,7 +6,7 @@ import pytest
 
 from golden.record import ENGINES, FILE, differences, measured
 
-PACKAGES = {"numba": "numba", "triton": "triton"}
+PACKAGES = {"numba": "numba", "triton": "triton", "export": "onnxruntime"}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -21,4 +21,12 @@ def test_results_are_those_of_the_golden_file(engine):
 def test_every_fix_has_its_reason():
     kept = json.loads(FILE.read_text())
     assert all(len(reason) > 20 for reason in kept["fixes"].values())
-    assert len(kept["cases"]) > 300
+    assert len(kept["cases"]) > 1000
+
+
+def test_windows_of_a_large_picture_have_the_bits_of_the_whole():
+    cases = json.loads(FILE.read_text())["cases"]
+    windows = [name for name in cases if name.endswith(", in windows")]
+    assert len(windows) > 10
+    for name in windows:
+        assert cases[name]["bits"] == cases[name.replace(", in windows", ", whole")]["bits"], name
