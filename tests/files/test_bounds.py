@@ -52,7 +52,7 @@ def test_a_directory_that_points_to_itself(tmp_path, big):
 
 def test_a_chain_of_directories_that_never_ends(tmp_path, monkeypatch):
     tifffile.imwrite(tmp_path / "a.tif", noise(9, 8, 8, "u1")[..., :8].transpose(2, 0, 1), photometric="minisblack")
-    monkeypatch.setattr("whorl.files.tiff_chain.MAX_PAGES", 7)
+    monkeypatch.setattr("whorl.files.tiff_directory.MAX_PAGES", 7)
     with pytest.raises(FileError, match="more than 7 pages"):
         files.read_pages(tmp_path / "a.tif")
 

@@ -129,7 +129,8 @@ def test_ome_groups_of_volumes_shrink_along_every_axis(tmp_path):
 
 def test_ome_groups_become_tiffs_and_damaged_ones_are_refused(tmp_path):
     ome_group(tmp_path / "a.zarr", 3)
-    files.write(tmp_path / "a.tif", files.read_pages(tmp_path / "a.zarr"))
+    with pytest.warns(UserWarning, match=r"a\.tif: not kept: attributes"):
+        files.write(tmp_path / "a.tif", files.read_pages(tmp_path / "a.zarr"))
     assert files.read_pages(tmp_path / "a.tif")[0].metadata.aspect == (4.0, 1.0)
     group = zarr.open_group(tmp_path / "a.zarr", mode="r+")
     del group["1"]

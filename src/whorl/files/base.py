@@ -1,5 +1,6 @@
 """The two sides of every format: a :class:`Reader` of pages by window, and a :class:`Writer` of pages by block."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.layout import Layout, Metadata, blackened
+from whorl.files.layout import Layout, Metadata, plain_samples
 
 __all__ = [
     "MAX_PAGES",
@@ -28,6 +29,7 @@ __all__ = [
     "reason",
 ]
 
+BLOCKS = {"icc": "colour profile", "exif": "EXIF", "xmp": "XMP", "iptc": "IPTC", "comment": "comment"}
 MAX_PIXELS = 2**29  # what a format that must be decoded whole may declare: 23170 x 23170 pixels
 MAX_SEGMENT = 2**28  # bytes of one decoded strip, tile or chunk
 MAX_PAGES = 2**16  # pages of one file
@@ -105,9 +107,8 @@ class WholeCanvas(Canvas):
         self.samples: NDArray[Any] = np.zeros(layout.shape, layout.dtype)
 
     def write(self, top: int, left: int, block: NDArray[Any]) -> None:
-        self.samples[top : top + block.shape[0], left : left + block.shape[1]] = (
-            block if not self.metadata.white_is_zero else blackened(block, self.layout)
-        )
+        samples = plain_samples(block, self.layout, self.metadata)
+        self.samples[top : top + block.shape[0], left : left + block.shape[1]] = samples
 
 
 class Writer(ABC):
@@ -118,10 +119,26 @@ class Writer(ABC):
     """
 
     canvases: tuple[Canvas, ...]
+    holds: tuple[str, ...] = ()
+    """Which of BLOCKS the format can hold."""
+
+    carries: str = ""
+    """Which of ``chunks``, ``tags`` and ``array`` it hands on."""
+
+    longest: float = math.inf
+    """Bytes of each block that it can hold."""
 
     @abstractmethod
     def finish(self) -> None:
         """Write what is still missing."""
+
+    @classmethod
+    def not_kept(cls, metadata: Metadata) -> list[str]:
+        """What of the metadata such a file cannot hold, in words."""
+        blocks = {name: len(getattr(metadata, name) or b"") for name in BLOCKS}
+        fits = {name: cls.longest if name != "icc" else math.inf for name in cls.holds}  # profiles come in pieces
+        lost = [BLOCKS[name] for name, size in blocks.items() if size > fits.get(name, 0)]
+        return lost if cls.carries and getattr(metadata, cls.carries) else [*lost, *metadata.own]
 
 
 def check_size(path: Path, width: int, height: int, max_pixels: int = MAX_PIXELS) -> None:

@@ -2,7 +2,7 @@
 
 import io
 import os
-import stat
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -17,6 +17,7 @@ from whorl.files.tiff_reader import TiffReader
 from whorl.files.tiff_writer import TiffWriter
 from whorl.files.zarr_arrays import ZarrReader, ZarrWriter
 from whorl.foundations.atomic import beside
+from whorl.foundations.bounded import check_regular
 
 __all__ = ["READ_ONLY", "SUFFIXES", "check_writable", "is_zarr", "kind_of", "open_reader", "open_writer"]
 
@@ -77,9 +78,10 @@ def open_writer(path: str | Path, frames: Sequence[Frame], force: bool = False) 
     path = Path(path)
     kind = _kind(path)
     _check_frames(path, frames)
+    writer: Writer
     with beside(path, force, folder=kind == "zarr") as part:
         if kind == "zarr":
-            writer: Writer = ZarrWriter(part, str(path), frames)
+            writer = ZarrWriter(part, str(path), frames)
             yield writer
             writer.finish()
         else:
@@ -87,6 +89,8 @@ def open_writer(path: str | Path, frames: Sequence[Frame], force: bool = False) 
                 writer = STREAM_WRITERS[kind](stream, str(path), frames)
                 yield writer
                 writer.finish()
+    if lost := list(dict.fromkeys(name for _, metadata in frames for name in writer.not_kept(metadata))):
+        warnings.warn(f"{path}: not kept: {', '.join(lost)}.", stacklevel=3)
 
 
 def check_writable(path: str | Path, frames: Sequence[Frame]) -> None:
@@ -104,12 +108,10 @@ def is_zarr(path: Path) -> bool:
 
 def kind_of(path: Path) -> str:
     """The format of a file or folder, by its first bytes."""
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
+    if path.is_dir():
         kind = "zarr" if is_zarr(path) else ""
-    elif not stat.S_ISREG(mode):
-        raise FileError(f"{path}: is a pipe or a device, no file. Copy its contents into a file first.")
     else:
+        check_regular(path)
         with path.open("rb") as file:
             start = file.read(12)
         if not start:

@@ -8,7 +8,8 @@ import numpy as np
 from whorl.errors import FileError
 from whorl.files.base import Frame, WholeCanvas, Writer
 from whorl.files.layout import Colour, Layout
-from whorl.files.pillow import EXIF_PREFIX
+from whorl.files.pillow import EXIF_PREFIX, IPTC
+from whorl.files.tiff_directory import exif_of
 
 __all__ = ["JpegWriter"]
 
@@ -18,6 +19,9 @@ MAX_DENSITY = 65535  # pixels per inch that the header can hold
 
 class JpegWriter(Writer):
     """Writes 8-bit grey, RGB or CMYK. JPEG loses a little of every picture: ``quality`` 95, full chroma, by default."""
+
+    holds = ("icc", "exif", "xmp", "iptc", "comment")
+    longest = 65000  # a marker ends at 65533 bytes, its name among them
 
     def __init__(self, stream: BinaryIO, name: str, frames: Sequence[Frame], quality: int = 95) -> None:
         self.stream, self.quality = stream, quality
@@ -42,13 +46,23 @@ class JpegWriter(Writer):
         samples, metadata = self.canvas.samples, self.canvas.metadata
         picture = Image.fromarray(samples[..., 0] if samples.shape[2] == 1 else samples, _mode(self.canvas.layout))
         options: dict[str, Any] = {"quality": self.quality, "subsampling": 0}
+        blocks = {"exif": exif_of(metadata), "xmp": metadata.xmp, "extra": metadata.iptc, "comment": metadata.comment}
+        wrapped = {"exif": EXIF_PREFIX.__add__, "extra": _photoshop}
+        for name, block in blocks.items():
+            if block is not None and len(block) <= self.longest:
+                options[name] = wrapped.get(name, bytes)(block)
         if metadata.icc is not None:
             options["icc_profile"] = metadata.icc
         if metadata.resolution is not None and all(0.5 < value <= MAX_DENSITY for value in metadata.resolution):
             options["dpi"] = tuple(round(value) for value in metadata.resolution)
-        if (exif := metadata.exif_with_orientation()) is not None:
-            options["exif"] = EXIF_PREFIX + exif
         picture.save(self.stream, "JPEG", **options)
+
+
+def _photoshop(iptc: bytes) -> bytes:
+    """The marker in which JPEG files hold IPTC: a resource of Photoshop."""
+    resource = b"8BIM" + IPTC.to_bytes(2, "big") + bytes(2) + len(iptc).to_bytes(4, "big") + iptc + bytes(len(iptc) % 2)
+    body = b"Photoshop 3.0\0" + resource
+    return b"\xff\xed" + (len(body) + 2).to_bytes(2, "big") + body
 
 
 def _mode(layout: Layout) -> str:

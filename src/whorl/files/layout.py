@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whorl.foundations.samples import rounded
 
-__all__ = ["Colour", "Layout", "Metadata", "Tag", "blackened", "pixel_aspect"]
+__all__ = ["Colour", "Layout", "Metadata", "Tag", "pixel_aspect", "plain_samples"]
 
 MOST_OBLONG = 1000.0  # longer pixels than this are a mistake in the file
 
@@ -61,12 +61,16 @@ class Layout:
 
 @dataclass(frozen=True)
 class Tag:
-    """A TIFF tag as it stands in the file: its code, TIFF data type, count, and little-endian bytes."""
+    """A TIFF tag as it stands in the file: its code, TIFF data type, count, and little-endian bytes.
+
+    A tag that points to another directory holds its tags ``inside``.
+    """
 
     code: int
     kind: int
     count: int
     data: bytes
+    inside: tuple["Tag", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,9 +80,10 @@ class Metadata:
     ``resolution`` is in pixels per inch along x and y. ``spacing`` is the height and the width of a pixel, in any unit;
     what of it a filter uses is :attr:`aspect`. ``orientation`` is the EXIF number; the samples are kept as
     stored, so the tag must be kept with them and nothing is turned. ``white_is_zero`` marks samples whose zero is
-    white, as TIFF can hold them. ``exif`` is a raw EXIF block (a small TIFF) without its ``Exif`` prefix. ``pyramid``
-    says that smaller copies lie beside the picture. ``chunks`` (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what
-    only the same format can carry on.
+    white, ``premultiplied`` those whose colours were multiplied by alpha, as TIFF can hold them. ``exif`` is a raw EXIF
+    block (a small TIFF) without its ``Exif`` prefix; ``xmp``, ``iptc`` and ``comment`` are raw, too. ``pyramid`` says
+    that smaller copies lie beside the picture. ``chunks`` (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what only
+    the same format can carry on; ``own`` says in words what of it other formats lose.
     """
 
     resolution: tuple[float, float] | None = None
@@ -87,10 +92,15 @@ class Metadata:
     white_is_zero: bool = False
     icc: bytes | None = field(default=None, repr=False)
     exif: bytes | None = field(default=None, repr=False)
+    xmp: bytes | None = field(default=None, repr=False)
+    iptc: bytes | None = field(default=None, repr=False)
+    comment: bytes | None = field(default=None, repr=False)
+    premultiplied: bool = False
     chunks: tuple[tuple[bytes, bytes], ...] = field(default=(), repr=False)
     tags: tuple[Tag, ...] = field(default=(), repr=False)
     pyramid: bool = False
     array: Mapping[str, Any] | None = field(default=None, repr=False)
+    own: tuple[str, ...] = ()
 
     @property
     def aspect(self) -> tuple[float, ...]:
@@ -100,14 +110,6 @@ class Metadata:
         ((4.0, 1.0), (1.0, 1.0))
         """
         return pixel_aspect(self.spacing)
-
-    def exif_with_orientation(self) -> bytes | None:
-        """The EXIF block, or the smallest one that holds the orientation where there is no block but a turn."""
-        if self.exif is not None or self.orientation == 1:
-            return self.exif
-        # byte order, 42, offset 8; one entry: tag 0x112, SHORT, count 1, value; no next directory
-        entry = b"\x12\x01\x03\x00\x01\x00\x00\x00" + bytes([self.orientation, 0, 0, 0])
-        return b"II*\x00\x08\x00\x00\x00\x01\x00" + entry + b"\x00\x00\x00\x00"
 
 
 def pixel_aspect(spacing: tuple[float, ...] | None) -> tuple[float, ...]:
@@ -125,10 +127,20 @@ def pixel_aspect(spacing: tuple[float, ...] | None) -> tuple[float, ...]:
     return sides if 1.001 < max(sides) <= MOST_OBLONG else square
 
 
-def blackened(block: NDArray[Any], layout: Layout) -> NDArray[Any]:
-    """Samples whose zero is white, counted from black instead, for formats that know no other way; alpha stays.
+def plain_samples(block: NDArray[Any], layout: Layout, metadata: Metadata) -> NDArray[Any]:
+    """Samples as every format knows them: counted from black, and colours that were not multiplied by alpha.
 
-    >>> blackened(np.array([[[0, 7]]], np.uint8), Layout(1, 1, 2, np.dtype("u1"), "grey", kept=1))
+    >>> samples = np.array([[[0, 7]]], np.uint8), Layout(1, 1, 2, np.dtype("u1"), "grey", kept=1)
+    >>> plain_samples(*samples, Metadata(white_is_zero=True))
     array([[[255,   7]]], dtype=uint8)
     """
-    return np.concatenate((~block[..., : layout.filtered], block[..., layout.filtered :]), axis=-1)
+    if not (metadata.white_is_zero or metadata.premultiplied):
+        return block
+    colours, kept = np.split(block, [layout.filtered], axis=-1)
+    if metadata.white_is_zero:
+        colours = ~colours
+    if metadata.premultiplied:
+        full = 1.0 if layout.dtype.kind == "f" else float(np.iinfo(layout.dtype).max)
+        alpha = kept[..., :1].astype(np.float64)
+        colours = layout.round(np.where(alpha > 0, colours * (full / np.where(alpha > 0, alpha, 1)), 0))
+    return np.concatenate((colours, kept), axis=-1)

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.base import MAX_PIXELS, Page, Reader, check_size, reason
 from whorl.files.layout import Colour, Layout, Metadata
+from whorl.files.tiff_directory import exif_tags, orientation_in
 
-__all__ = ["EXIF_PREFIX", "PillowReader", "decoded", "opened", "orientation_of"]
+__all__ = ["EXIF_PREFIX", "IPTC", "PillowReader", "decoded", "opened"]
 
 EXIF_PREFIX = b"Exif\0\0"
-ORIENTATION = 0x0112
+IPTC = 0x0404  # in what Photoshop adds
 
 # What Pillow's modes become: the mode to convert to, the colours, all channels, and those that are no colours.
 MODES: dict[str, tuple[str, Colour, int, int]] = {
@@ -97,23 +98,6 @@ def decoded(path: Path, kind: str, mode: str | None) -> NDArray[Any]:
             raise FileError(f"{path}: damaged or truncated {kind} ({reason(error)}). Get the file again.") from None
 
 
-def orientation_of(exif: bytes | None) -> int:
-    """The EXIF orientation 1 to 8 in a raw EXIF block; 1 where there is none, or none that makes sense."""
-    if exif is None:
-        return 1
-    from PIL import Image
-
-    block = Image.Exif()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            block.load(exif)
-            number = block.get(ORIENTATION, 1)
-    except Exception:  # a block nobody can read tells nothing
-        return 1
-    return number if isinstance(number, int) and 1 <= number <= 8 else 1
-
-
 def _metadata(info: dict[str, Any]) -> Metadata:
     exif = info.get("exif")
     exif = exif.removeprefix(EXIF_PREFIX) if exif else None
@@ -124,4 +108,7 @@ def _metadata(info: dict[str, Any]) -> Metadata:
     resolution = (across, down) if 0 < across < 1e9 and 0 < down < 1e9 else None
     density = resolution or info.get("jfif_density", (0, 0))  # which may be a ratio without unit
     spacing = (1 / density[1], 1 / density[0]) if min(density) > 0 else None
-    return Metadata(resolution, spacing, orientation_of(exif), icc=info.get("icc_profile"), exif=exif)
+    return Metadata(
+        resolution, spacing, orientation_in(exif_tags(exif)), icc=info.get("icc_profile"), exif=exif,
+        xmp=info.get("xmp"), iptc=(info.get("photoshop") or {}).get(IPTC), comment=info.get("comment"),
+    )  # fmt: skip

@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.base import MAX_PIXELS, Frame, Page, Reader, WholeCanvas, Writer, check_size
 from whorl.files.layout import Colour, Layout, Metadata
-from whorl.files.pillow import decoded, orientation_of
+from whorl.files.pillow import decoded
+from whorl.files.tiff_directory import exif_of, exif_tags, orientation_in
 
 __all__ = ["PngReader", "PngWriter"]
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is read as the colours it stands for
-CARRIED = (b"cICP", b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"pHYs", b"eXIf", b"tEXt", b"zTXt", b"iTXt")
+TEXTS = (b"tEXt", b"zTXt", b"iTXt")
+CARRIED = (b"cICP", b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"pHYs", b"eXIf", *TEXTS)
+XMP = b"XML:com.adobe.xmp"  # the key of its text
 KINDS = (("grey", 1, 0), ("grey", 2, 1), ("rgb", 3, 0), ("rgb", 4, 1))  # colours, channels, alpha
 HEADER = 25  # bytes of the first chunk
-MAX_CHUNK = 2**26  # bytes of a describing chunk that are read
+MAX_CHUNK = 2**26  # bytes of the describing chunks together
 MAX_PROFILE = 2**24  # bytes of a decompressed colour profile
 INFLATION = 1032  # deflate cannot expand further, so a file's length bounds the picture in it
 INCH = 0.0254  # metres
@@ -36,6 +39,8 @@ class PngReader(Reader):
 
 class PngWriter(Writer):
     """Writes grey, RGB, and either with alpha, in 8 or 16 bit."""
+
+    holds, carries = ("icc", "exif", "xmp", "comment"), "chunks"
 
     def __init__(self, stream: BinaryIO, name: str, frames: Sequence[Frame]) -> None:
         if len(frames) != 1:
@@ -147,6 +152,7 @@ def _check_colours(layout: Layout, name: str) -> None:
 def _chunks(path: Path) -> list[tuple[bytes, bytes]]:
     """Names and contents of the chunks; of image data (IDAT) the length only, as 4 bytes."""
     found: list[tuple[bytes, bytes]] = []
+    room = MAX_CHUNK
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
         file.seek(len(SIGNATURE))
@@ -157,8 +163,8 @@ def _chunks(path: Path) -> list[tuple[bytes, bytes]]:
             if name == b"IDAT":
                 file.seek(length, io.SEEK_CUR)
                 found.append((name, length.to_bytes(4, "big")))
-            elif length > MAX_CHUNK:
-                file.seek(length, io.SEEK_CUR)
+            elif (room := room - length) < 0:
+                raise FileError(f"{path}: more than {MAX_CHUNK} bytes that describe the picture; damaged.")
             else:
                 found.append((name, file.read(length)))
             file.seek(4, io.SEEK_CUR)
@@ -177,7 +183,20 @@ def _metadata(chunks: list[tuple[bytes, bytes]]) -> Metadata:
         icc = _inflated(profile.partition(b"\0")[2][1:])
     exif = table.get(b"eXIf")
     carried = tuple((name, data) for name, data in chunks if name in CARRIED)
-    return Metadata(resolution, spacing, orientation_of(exif), icc=icc, exif=exif, chunks=carried)
+    texts = [(name, *data.partition(b"\0")[::2]) for name, data in carried if name in TEXTS]
+    xmp = next((_international(text) for _, key, text in texts if key == XMP), None)
+    comment = next((text for name, key, text in texts if (name, key) == (b"tEXt", b"Comment")), None)
+    own = ("texts",) if len(texts) > (xmp is not None) + (comment is not None) else ()
+    return Metadata(
+        resolution, spacing, orientation_in(exif_tags(exif)), icc=icc, exif=exif, xmp=xmp, comment=comment,
+        chunks=carried, own=own,
+    )  # fmt: skip
+
+
+def _international(data: bytes) -> bytes | None:
+    """The text of an iTXt chunk behind its key: flag and method of compression, language, key in that language."""
+    text = data[2:].partition(b"\0")[2].partition(b"\0")[2]
+    return _inflated(text) if data[:1] == b"\1" else text
 
 
 def _inflated(data: bytes) -> bytes | None:
@@ -204,8 +223,12 @@ def _description(metadata: Metadata) -> tuple[tuple[bytes, bytes], ...]:
     elif metadata.aspect != (1.0, 1.0):
         shares = [round(1000 * max(metadata.aspect) / size) for size in reversed(metadata.aspect)]
         made.append((b"pHYs", b"".join(value.to_bytes(4, "big") for value in shares) + b"\x00"))
-    if (exif := metadata.exif_with_orientation()) is not None:
+    if (exif := exif_of(metadata)) is not None:
         made.append((b"eXIf", exif))
+    if metadata.xmp is not None:
+        made.append((b"iTXt", XMP + bytes(5) + metadata.xmp))
+    if metadata.comment is not None:
+        made.append((b"tEXt", b"Comment\0" + metadata.comment.replace(b"\0", b" ")))
     return tuple(made)
 
 

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.base import MAX_PIXELS, Page, Reader, check_segment, check_size
 from whorl.files.layout import Colour, Layout, Metadata
-from whorl.files.tiff_chain import directories
-from whorl.files.tiff_tags import carried_tags, orientation, profile, resolution, spacing
+from whorl.files.tiff_directory import directories, orientation_in
+from whorl.files.tiff_tags import IPTC, XMP, carried_tags, exif_in, only_tiff, resolution, spacing
 
 __all__ = ["TiffReader"]
 
 COLOURS: dict[int, tuple[Colour, int]] = {0: ("grey", 1), 1: ("grey", 1), 2: ("rgb", 3), 5: ("cmyk", 4), 6: ("rgb", 3)}
 PALETTE, YCBCR = 3, 6
+ASSOCIATED = 1  # the first of the extra samples is an alpha by which the colours were multiplied
+MAX_SAMPLES = 2**14  # of one pixel
 JPEG = (6, 7, 33007, 34892)  # compressions whose decoder turns YCbCr into RGB
 CACHE = 2**26  # bytes of decoded segments kept, so that neighbouring windows need not decode them again
 
@@ -90,6 +92,8 @@ class _TiffPage(Page):
         self.planar = int(page.planarconfig) == 2
         self.photometric = int(page.photometric)
         samples = int(page.samplesperpixel)
+        if samples > MAX_SAMPLES:
+            raise FileError(f"{path}: declares {samples} samples a pixel, above the limit of {MAX_SAMPLES}; damaged.")
         self.palette = self._palette() if self.photometric == PALETTE else None
         if self.palette is not None:
             self.layout = Layout(height, width, 3, np.dtype(np.uint16), "rgb")
@@ -99,9 +103,11 @@ class _TiffPage(Page):
             dtype = np.dtype(np.uint8) if page.dtype.kind == "b" else page.dtype.newbyteorder("=")
             self.layout = Layout(height, width, samples, dtype, colour, kept)
         tags = carried_tags(page, palette=self.palette is not None)
+        raw = {tag.code: tag.data for tag in tags}
         self.metadata = Metadata(
-            resolution(page), spacing(page), orientation(page), self.photometric == 0, profile(page), tags=tags,
-            pyramid=reduced or bool(page.subifds),
+            resolution(page), spacing(page), orientation_in(tags), self.photometric == 0, raw.get(34675),
+            exif_in(tags), raw.get(XMP), raw.get(IPTC), premultiplied=ASSOCIATED in page.extrasamples[:1], tags=tags,
+            pyramid=reduced or bool(page.subifds), own=only_tiff(tags),
         )  # fmt: skip
         if min(self._segment_size()) < 1:
             raise FileError(f"{path}: strips or tiles without any pixel; the file is damaged.")

@@ -1,37 +1,84 @@
 """Which TIFF tags describe the picture and must survive, and how they are read as raw bytes."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
-
 from whorl.files.layout import Tag
+from whorl.files.tiff_directory import INSIDE, Directories, exif_block
 
-__all__ = ["KIND_SIZES", "carried_tags", "ome_pixels", "orientation", "profile", "resolution", "spacing"]
-
-# bytes of one value, by the data types of classic TIFF
-KIND_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8}
+__all__ = [
+    "FROM_EXIF",
+    "INCHES",
+    "IPTC",
+    "XMP",
+    "carried_tags",
+    "exif_in",
+    "ome_pixels",
+    "only_tiff",
+    "resolution",
+    "spacing",
+]
 
 DESCRIPTION = (269, 270, 271, 272, 285, 305, 306, 315, 316, 33432)  # names, dates, devices, OME-XML
+FROM_EXIF = (270, 271, 272, 305, 306, 315, 33432, *INSIDE)  # what an EXIF block has, too
+XMP, IPTC, PHOTOSHOP = 700, 33723, 34377
+IMAGEJ = (50838, 50839)  # lengths of ImageJ's own records, and the records: ranges, LUTs, labels, notes
 DISPLAY = (262, 274, 282, 283, 286, 287, 296, 297, 301, 318, 319, 332, 338, 34675)  # how to show: resolution, ICC, ink
 GEOGRAPHY = (33550, 33922, 34264, 34735, 34736, 34737, 42112, 42113)  # GeoTIFF and GDAL
+CARRIED = {*DESCRIPTION, *DISPLAY, *GEOGRAPHY, *INSIDE, XMP, IPTC, PHOTOSHOP}
+NOTES = (b"ImageJ=", b"<", b"{")  # how descriptions for programs begin
+BYTES = 7  # a TIFF data type
 INCHES = {2: 1.0, 3: 2.54}  # per ResolutionUnit
 
 
 def carried_tags(page: Any, palette: bool = False) -> tuple[Tag, ...]:
     """The describing tags of a page. Colours that were decoded to RGB (palette, YCbCr) are described as RGB."""
-    rgb = Tag(262, 3, 1, (2).to_bytes(2, "little"))
     decoded_to_rgb = palette or int(page.photometric) == 6
-    tags = [rgb] if decoded_to_rgb else []
-    for tag in page.tags:
-        wanted = tag.code in DESCRIPTION + DISPLAY + GEOGRAPHY and int(tag.dtype) in KIND_SIZES
-        if wanted and not (decoded_to_rgb and tag.code in (262, 301)):
-            carried = Tag(int(tag.code), int(tag.dtype), int(tag.count), _raw(page, tag))
-            # tifffile notes how it arranged the pages; that stays true where the samples are the same, and is only
-            # wanted where it names the axes.
-            if not carried.data.startswith(b'{"shape":') or (b'"axes":' in carried.data and not decoded_to_rgb):
-                tags.append(carried)
-    return tuple(sorted(tags, key=lambda tag: tag.code))
+    tags = [Tag(262, 3, 1, (2).to_bytes(2, "little"))] if decoded_to_rgb else []
+    found = Directories.of(page.parent.filehandle).tags(page.offset, CARRIED)
+    for tag in found:
+        # tifffile notes how it arranged the pages; that stays true where the samples are the same, and is only
+        # wanted where it names the axes.
+        if tag.data.startswith(b'{"shape":') and (b'"axes":' not in tag.data or decoded_to_rgb):
+            continue
+        if not (decoded_to_rgb and tag.code in (262, 301)):
+            tags.append(replace(tag, kind=BYTES, count=len(tag.data)) if tag.code == IPTC else tag)
+    return tuple(sorted((*tags, *_imagej(page)), key=lambda tag: tag.code))
+
+
+def exif_in(tags: Iterable[Tag]) -> bytes | None:
+    """What of the tags belongs into an EXIF block; None where that is nothing. Notes for programs stay out."""
+    taken = [
+        tag for tag in tags if tag.code in (*FROM_EXIF, 274) and not (tag.code == 270 and tag.data.startswith(NOTES))
+    ]
+    return exif_block(taken) if any(tag.code != 274 for tag in taken) else None
+
+
+def only_tiff(tags: Iterable[Tag]) -> tuple[str, ...]:
+    """What of the tags other formats lose, in words."""
+    codes = {tag.code for tag in tags}
+    notes = {tag.data[:7] for tag in tags if tag.code == 270}
+    names = {
+        "coordinates (GeoTIFF)": not codes.isdisjoint(GEOGRAPHY),
+        "Photoshop's resources": PHOTOSHOP in codes,
+        "ImageJ's settings": not codes.isdisjoint(IMAGEJ) or b"ImageJ=" in notes,
+        "OME-XML": any(note.startswith(b"<") for note in notes),
+    }
+    return tuple(name for name, there in names.items() if there)
+
+
+def _imagej(page: Any) -> list[Tag]:
+    """ImageJ's records, which tifffile has read into a dictionary, with the byte order of our files."""
+    from tifffile.tifffile import imagej_metadata_tag
+
+    records = page.tags.get(IMAGEJ[1])
+    if records is None or not isinstance(records.value, dict):
+        return []
+    return [
+        Tag(code, kind, count, bytes(data)) for code, kind, count, data, _ in imagej_metadata_tag(records.value, "<")
+    ]
 
 
 def resolution(page: Any) -> tuple[float, float] | None:
@@ -78,27 +125,3 @@ def _ome_spacing(description: str) -> tuple[float, float] | None:
         return None
     units = {pixels.attrib.get(f"PhysicalSize{axis}Unit") for axis in "YX"}
     return (height, width) if len(units) == 1 else None
-
-
-def orientation(page: Any) -> int:
-    """The orientation 1 to 8; 1 where the page does not say."""
-    tag = page.tags.get(274)
-    return int(tag.value) if tag is not None and 1 <= int(tag.value) <= 8 else 1
-
-
-def profile(page: Any) -> bytes | None:
-    """The ICC profile."""
-    tag = page.tags.get(34675)
-    return None if tag is None else bytes(tag.value)
-
-
-def _raw(page: Any, tag: Any) -> bytes:
-    """The tag's values as they stand in the file, turned to little-endian."""
-    size = KIND_SIZES[int(tag.dtype)]
-    file = page.parent.filehandle
-    file.seek(tag.valueoffset)
-    data = bytes(file.read(size * int(tag.count)))
-    part = 4 if int(tag.dtype) in (5, 10) else size  # a fraction is two numbers
-    if page.parent.byteorder == "<" or part == 1:
-        return data
-    return np.frombuffer(data, f">u{part}").astype(f"<u{part}").tobytes()

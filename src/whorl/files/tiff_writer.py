@@ -14,7 +14,8 @@ from whorl.errors import FileError
 from whorl.files.base import Canvas, Frame, Writer
 from whorl.files.layout import Layout, Metadata, Tag
 from whorl.files.pyramid import halved
-from whorl.files.tiff_tags import INCHES
+from whorl.files.tiff_directory import exif_tags, packed
+from whorl.files.tiff_tags import FROM_EXIF, INCHES, IPTC, XMP
 
 __all__ = ["TiffWriter"]
 
@@ -27,7 +28,7 @@ SAMPLE_FORMATS = {"u": 1, "i": 2, "f": 3}
 NO_COMPRESSION, DEFLATE = 1, 8
 SUB_DIRECTORIES = 330
 NO_UNIT = 1  # of the resolution: only the ratio counts
-SHORT, LONG, RATIONAL, UNDEFINED, LONG8 = 3, 4, 5, 7, 16
+ASCII, SHORT, LONG, RATIONAL, UNDEFINED, LONG8 = 2, 3, 4, 5, 7, 16
 
 
 class TiffWriter(Writer):
@@ -40,6 +41,8 @@ class TiffWriter(Writer):
 
     Strips and tiles are appended as they come and the directories follow at the end, so memory holds one of them.
     """
+
+    holds, carries = ("icc", "exif", "xmp", "iptc", "comment"), "tags"
 
     def __init__(self, stream: BinaryIO, name: str, frames: Sequence[Frame]) -> None:
         for layout, _ in frames:
@@ -91,20 +94,10 @@ class TiffWriter(Writer):
 
     def _directory(self, start: int, tags: list[Tag], big: bool) -> int:
         """Write one directory at ``start`` and give the place of its link to the next."""
-        wide, counter = (8, 8) if big else (4, 2)
-        entries, rest = bytearray(), bytearray()
-        behind = start + counter + len(tags) * (4 + 2 * wide) + wide
-        for tag in sorted(tags, key=lambda tag: tag.code):
-            tag = tag if big else _classic(tag)
-            value = tag.data.ljust(wide, b"\0")
-            if len(value) > wide:
-                value = (behind + len(rest)).to_bytes(wide, "little")
-                rest += tag.data + bytes(len(tag.data) % 2)
-            entries += tag.code.to_bytes(2, "little") + tag.kind.to_bytes(2, "little")
-            entries += tag.count.to_bytes(wide, "little") + value
+        data, link = packed(tags, start, big)
         self.stream.seek(start)
-        self.stream.write(len(tags).to_bytes(counter, "little") + entries + bytes(wide) + rest)
-        return behind - wide
+        self.stream.write(data)
+        return link
 
 
 class _TiffCanvas(Canvas):
@@ -253,8 +246,13 @@ def _description(layout: Layout, metadata: Metadata) -> list[Tag]:
     if layout.channels > colours:
         unmarked = layout.channels - colours - layout.kept
         tags.append(_numbers(338, SHORT, *[0] * unmarked, *[2] * layout.kept))
-    if metadata.icc is not None:
-        tags.append(Tag(34675, UNDEFINED, len(metadata.icc), metadata.icc))
+    for code, block in ((34675, metadata.icc), (XMP, metadata.xmp), (IPTC, metadata.iptc)):
+        if block is not None:
+            tags.append(Tag(code, UNDEFINED, len(block), block))
+    tags += [tag for tag in exif_tags(metadata.exif) if tag.code in FROM_EXIF]
+    if metadata.comment is not None:
+        said = b"".join(tag.data for tag in tags if tag.code == 270) + metadata.comment.rstrip(b"\0") + b"\0"
+        tags = [*(tag for tag in tags if tag.code != 270), Tag(270, ASCII, len(said), said)]
     if metadata.resolution is not None:
         for code, value in zip((282, 283), metadata.resolution, strict=True):
             tags.append(Tag(code, RATIONAL, 1, np.array(_fraction(value), "<u4").tobytes()))
@@ -280,10 +278,3 @@ def _fraction(value: float) -> tuple[int, int]:
 
 def _numbers(code: int, kind: int, *values: int) -> Tag:
     return Tag(code, kind, len(values), np.array(values, {SHORT: "<u2", LONG: "<u4"}[kind]).tobytes())
-
-
-def _classic(tag: Tag) -> Tag:
-    """The tag with 4-byte offsets, which suffice below 4 GiB and are all that classic TIFF knows."""
-    if tag.kind != LONG8:
-        return tag
-    return Tag(tag.code, LONG, tag.count, np.frombuffer(tag.data, "<u8").astype("<u4").tobytes())

@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PAGES, Canvas, Frame, Page, Reader, Writer, check_segment, check_size, reason
-from whorl.files.layout import Colour, Layout, Metadata
+from whorl.files.attributes import KEY, attributes_of, described, turned, upright
+from whorl.files.base import BLOCKS, MAX_PAGES, Canvas, Frame, Page, Reader, Writer, check_segment, check_size, reason
+from whorl.files.layout import Colour, Layout, Metadata, plain_samples
 from whorl.files.ome_zarr import Multiscale, multiscale_of, write_levels
+from whorl.foundations.bounded import check_regular
 
 __all__ = ["ZarrReader", "ZarrWriter", "axes_of"]
 
@@ -53,7 +57,10 @@ class ZarrReader(Reader):
             spacing=None if image is None else image.spacing,
             pyramid=image is not None and len(image.paths) > 1,
             array={**structure, "attributes": dict(array.attrs)},
+            own=("attributes",) if {*array.attrs} - {KEY, "_ARRAY_DIMENSIONS"} or image is not None else (),
         )
+        if (told := array.attrs.get(KEY)) is not None and image is None:
+            layout, metadata = described(told, layout, metadata)
         self.array = array
         pages = itertools.product(*map(range, outer))
         self.pages = tuple(_ZarrPage(path, array, layout, metadata, axes, page) for page in pages)
@@ -63,30 +70,35 @@ class ZarrWriter(Writer):
     """Writes one array: with the axes, chunks and attributes of the array read, or ``(page, y, x, channel)``.
 
     Axes of length one are left out where the pages come from another format. What was read from an OME-Zarr group
-    becomes such a group again, its smaller sizes built anew.
+    becomes such a group again, its smaller sizes built anew. Pictures of other formats are turned upright, and an
+    attribute tells their colours and what else zarr does not know.
     """
+
+    holds, carries = tuple(BLOCKS), "array"
 
     def __init__(self, path: Path, name: str, frames: Sequence[Frame]) -> None:
         zarr = _zarr(path)
         layout, metadata = frames[0]
-        if any(other != layout for other, _ in frames):
-            raise FileError(f"{name}: pages of different size or type do not fit one zarr array. Write .tif.")
+        if len({(other, about.orientation, about.white_is_zero, about.premultiplied) for other, about in frames}) > 1:
+            raise FileError(f"{name}: pages of different size, type or turn do not fit one zarr array. Write .tif.")
         how = metadata.array
         if how is None:
+            layout, metadata = upright(layout, metadata)
             pages = [len(frames)] if len(frames) > 1 else []
             shape = (*pages, layout.height, layout.width, *([layout.channels] if layout.channels > 1 else []))
             names = (*(["page"] if pages else []), "y", "x", *(["c"] if layout.channels > 1 else []))
             chunks = (*(1 for _ in pages), min(CHUNK, layout.height), min(CHUNK, layout.width), layout.channels)[
                 : len(shape)
             ]
-            how = {"shape": shape, "chunks": chunks, "names": names, "attributes": {}, "axes": axes_of(shape, names)}
+            about = {KEY: attributes_of(layout, metadata)}
+            how = {"shape": shape, "chunks": chunks, "names": names, "attributes": about, "axes": axes_of(shape, names)}
         self.image: Multiscale | None = how.get("image")
         self.chunks = how["chunks"]
         array = self.array = self._created(zarr, path, how, layout.dtype)
         axes = how["axes"]
         grain = (how["chunks"][axes[0]], how["chunks"][axes[1]])
         outer = itertools.product(*(range(size) for axis, size in enumerate(how["shape"]) if axis not in axes))
-        self.canvases = tuple(_ZarrCanvas(array, axes, page, grain) for page in outer)
+        self.canvases = tuple(_ZarrCanvas(array, axes, page, grain, frames[0]) for page in outer)
 
     def _created(self, zarr: Any, path: Path, how: Mapping[str, Any], dtype: np.dtype[Any]) -> Any:
         settings = {
@@ -129,10 +141,14 @@ class _ZarrPage(Page):
 
 
 class _ZarrCanvas(Canvas):
-    def __init__(self, array: Any, axes: "Axes", page: tuple[int, ...], grain: tuple[int, int]) -> None:
-        self.array, self.axes, self.page, self.grain = array, axes, page, grain
+    def __init__(self, array: Any, axes: "Axes", page: tuple[int, ...], grain: tuple[int, int], frame: Frame) -> None:
+        self.array, self.axes, self.page, self.grain, self.frame = array, axes, page, grain, frame
 
     def write(self, top: int, left: int, block: NDArray[Any]) -> None:
+        if (metadata := self.frame[1]).array is None:
+            size = self.array.shape[self.axes[0]], self.array.shape[self.axes[1]]
+            block = plain_samples(block, *self.frame)
+            top, left, block = turned(top, left, block, metadata.orientation, size)
         rows, columns = slice(top, top + block.shape[0]), slice(left, left + block.shape[1])
         place, order = _place(self.array.ndim, self.axes, self.page, rows, columns)
         samples = block if self.axes[2] is not None else block[..., 0]
@@ -176,11 +192,8 @@ def _place(ndim: int, axes: Axes, page: tuple[int, ...], rows: slice, columns: s
 def _opened(path: Path) -> tuple[Any, Multiscale | None]:
     """The array, and the OME-Zarr image whose full size it is, if it is one."""
     zarr = _zarr(path)
-    for name in DESCRIPTIONS:
-        if (path / name).exists() and (path / name).stat().st_size > MAX_DESCRIPTION:
-            raise FileError(f"{path}: a description ({name}) of more than {MAX_DESCRIPTION} bytes; damaged.")
     try:
-        found = zarr.open(store=str(path), mode="r")
+        found = zarr.open(store=_checked_store()(path, read_only=True), mode="r")
         if isinstance(found, zarr.Array):
             return found, None
         image = multiscale_of(found)
@@ -207,6 +220,22 @@ def _check_bounds(path: Path, array: Any, axes: Axes, pages: int) -> None:
     count = math.ceil(array.shape[axes[0]] / rows) * math.ceil(array.shape[axes[1]] / columns)
     if count > MAX_CHUNKS:
         raise FileError(f"{path}: {count} chunks of {columns} x {rows} pixels in one page. Rechunk it to 256 x 256.")
+
+
+@cache
+def _checked_store() -> Any:
+    """A folder of files that are files: no pipe, and no description that fills the memory."""
+    from zarr.storage import LocalStore
+
+    class CheckedStore(LocalStore):  # type: ignore[misc]
+        async def get(self, key: str, *how: Any, **more: Any) -> Any:
+            if os.path.exists(place := self.root / key) and not place.is_dir():
+                size = check_regular(place)
+                if place.name in DESCRIPTIONS and size > MAX_DESCRIPTION:
+                    raise FileError(f"{place}: a description of more than {MAX_DESCRIPTION} bytes; damaged.")
+            return await super().get(key, *how, **more)
+
+    return CheckedStore
 
 
 def _zarr(path: Path) -> Any:
