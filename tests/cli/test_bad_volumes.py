@@ -153,6 +153,18 @@ def test_complex_samples(tmp_path, refused):
     assert "complex64 cannot be filtered" in refused(tmp_path / "v.mrc")
 
 
+@pytest.mark.parametrize("kind", ["RGB-color", "vector", "3-vector", "complex", "list", "time", "point"])
+@pytest.mark.parametrize("axis", [0, 2])
+def test_axes_that_are_not_of_space(tmp_path, refused, kind, axis):
+    """Colours or components of vectors lie side by side, but are no neighbours in space."""
+    kinds = ["space", "domain", "space"]
+    kinds[axis] = kind
+    nrrd.write(str(tmp_path / "v.nrrd"), samples((8, 9, 3)).T, {"encoding": "raw", "kinds": kinds})
+    message = refused(tmp_path / "v.nrrd")
+    assert f"axis {axis + 1} is of kind {kind}" in message
+    assert "separate volumes" in message
+
+
 def test_contradicting_options(tmp_path, refused):
     tifffile.imwrite(tmp_path / "v.tif", samples(kind="uint16"), photometric="minisblack")
     assert "contradict" in refused(tmp_path / "v.tif", "--volume", "--pages", "separate")

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
+from whorl.foundations.bounded import check_regular
 
 __all__ = ["ENDINGS", "photographs", "set_aside"]
 
@@ -20,7 +21,7 @@ def photographs(folder: str | Path, channels: int = 1, smallest: int = 1) -> dic
     Colour pictures become grey by the weights of ITU-R 601 where ``channels`` is 1. A file that is no picture, or has
     fewer than ``smallest`` pixels along a side, is an error: a network must not depend on what was skipped silently.
     """
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     if channels not in (1, 3):
         raise ValueError(f"photographs(channels={channels}): 1 for grey or 3 for colour.")
@@ -31,10 +32,11 @@ def photographs(folder: str | Path, channels: int = 1, smallest: int = 1) -> dic
     for path in sorted(where.iterdir()):
         if path.suffix.lower() not in ENDINGS:
             continue
+        check_regular(path)
         try:
             with Image.open(path) as picture:
                 array: NDArray[Any] = np.asarray(picture.convert("L" if channels == 1 else "RGB"))
-        except (OSError, UnidentifiedImageError) as error:
+        except Exception as error:  # decoders fail in many ways: OSError, SyntaxError, DecompressionBombError, ...
             raise FileError(f"{path}: cannot be read as a picture ({error}). Move it out of the folder.") from None
         if min(array.shape[:2]) < smallest:
             size = f"{array.shape[1]} x {array.shape[0]}"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from whorl.errors import FileError
-from whorl.files.raw_volume import RawVolume, open_plain
+from whorl.files.raw_volume import RawVolume, read_head
 from whorl.files.volume import Result, known_spacing
 
 __all__ = ["MrcFile"]
@@ -22,13 +22,10 @@ class MrcFile(RawVolume):
     kind = "mrc"
 
     def __init__(self, path: Path, asked: bool = False) -> None:
-        import mrcfile
         import mrcfile.utils
 
         self.path = path
-        with mrcfile.open(path, mode="r", permissive=False, header_only=True) as file:
-            header = file.header.copy()
-        self.fields = header
+        header = self.fields = _fields(read_head(path, HEADER))
         columns, rows, sections = int(header.nx), int(header.ny), int(header.nz)
         if min(columns, rows, sections) < 0 or int(header.nsymbt) < 0:
             raise FileError(f"{path}: declares {columns} x {rows} x {sections} voxels; its header is damaged.")
@@ -39,10 +36,8 @@ class MrcFile(RawVolume):
             native = np.dtype(np.uint8)
         self.dtype = native
         self.stored = native.newbyteorder(header.mode.dtype.byteorder)
-        start = HEADER + int(header.nsymbt)
-        plain = open_plain(path)
-        self.head = plain.read(start)
-        self.place(path, plain, start)
+        self.head = read_head(path, HEADER + int(header.nsymbt))
+        self.place(path, len(self.head))
         cells = {1: (header.cella.x, header.mx), 2: (header.cella.y, header.my), 3: (header.cella.z, header.mz)}
         axes = [cells.get(int(axis), (0.0, 1)) for axis in (header.maps, header.mapr, header.mapc)]
         self.spacing = known_spacing([length / max(int(count), 1) for length, count in axes])
@@ -75,6 +70,19 @@ class MrcFile(RawVolume):
         for name, value in zip(STATISTICS, numbers, strict=True):
             fields[name] = value
         return bytes(fields.tobytes()) + self.head[HEADER:]
+
+
+def _fields(head: bytes) -> np.recarray:
+    """The fields of a header, in the byte order that its stamp names."""
+    from mrcfile.constants import MAP_ID
+    from mrcfile.dtypes import HEADER_DTYPE
+    from mrcfile.utils import byte_order_from_machine_stamp
+
+    (fields,) = np.frombuffer(head, HEADER_DTYPE)
+    if bytes(fields["map"])[:3] != MAP_ID[:3]:
+        raise ValueError("the mark MAP is missing from its header")
+    kind = HEADER_DTYPE.newbyteorder(byte_order_from_machine_stamp(fields["machst"]))
+    return np.frombuffer(head, kind).reshape(()).copy().view(np.recarray)
 
 
 def _unsigned_bytes(header: np.recarray) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from whorl.errors import FileError
-from whorl.files.raw_volume import RawVolume, open_plain
+from whorl.files.raw_volume import RawVolume, read_head
 from whorl.files.volume import check_perpendicular, known_spacing
 
 __all__ = ["NiftiFile"]
@@ -24,21 +24,28 @@ class NiftiFile(RawVolume):
         import nibabel
 
         self.path = path
-        image: Any = nibabel.load(path)
-        single: type[Any] = nibabel.Nifti1Image
-        if not isinstance(image, single) or not hasattr(image.dataobj, "get_unscaled"):
-            raise FileError(f"{path}: a NIfTI pair or ANALYZE file. Save it as one .nii or .nii.gz file.")
-        sizes = tuple(int(size) for size in image.header.get_data_shape())
+        header = self._header(path, nibabel)
+        sizes = tuple(int(size) for size in header.get_data_shape())
         columns, rows, sections = (*sizes[:3], *[1] * (3 - len(sizes)))
         self.shape, self.count = (sections, rows, columns), int(np.prod(sizes[3:], dtype=int))
-        check_perpendicular(path, np.asarray(image.header.get_best_affine())[:3, :3].T)
-        self.stored = image.header.get_data_dtype()
+        check_perpendicular(path, np.asarray(header.get_best_affine())[:3, :3].T)
+        self.stored = header.get_data_dtype()
         self.dtype = self.stored.newbyteorder("=")
         if self.stored.fields is not None:
             raise FileError(f"{path}: colours in one sample each cannot be filtered. Save them as separate volumes.")
-        zooms = (*image.header.get_zooms()[:3], 1.0, 1.0)[:3]
+        zooms = (*header.get_zooms()[:3], 1.0, 1.0)[:3]
         self.spacing = known_spacing(zooms[::-1])
-        start = int(image.dataobj.offset)
-        plain = open_plain(path)
-        self.head = plain.read(start)
-        self.place(path, plain, start)
+        self.head = read_head(path, int(header.get_data_offset()))
+        self.place(path, len(self.head))
+
+    @staticmethod
+    def _header(path: Path, nibabel: Any) -> Any:
+        """The header of a file of either version that holds its samples, too."""
+        for kind in (nibabel.Nifti1Header, nibabel.Nifti2Header):
+            length = kind.template_dtype.itemsize
+            head = read_head(path, length, most=True)
+            if kind.may_contain_header(head):
+                header = kind(head)
+                if header.is_single and bytes(header["magic"].tobytes()).startswith((b"n+1", b"n+2")):
+                    return header
+        raise FileError(f"{path}: a NIfTI pair, an ANALYZE file or no NIfTI. Save it as one .nii or .nii.gz file.")

@@ -1,17 +1,19 @@
 """NRRD files by pynrrd. The header comes along byte for byte."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from whorl.errors import FileError
-from whorl.files.raw_volume import PACKERS, RawVolume, open_plain
+from whorl.files.raw_volume import MAX_HEADER, PACKERS, RawVolume, read_head
 from whorl.files.volume import Result, check_perpendicular, known_spacing
 
 __all__ = ["NrrdFile"]
 
 PACKINGS = {"raw": "", "gzip": "gz", "gz": "gz", "bzip2": "bz2", "bz2": "bz2"}
+SPATIAL = ("domain", "space", "none", "???", "stub")  # kinds of axes; a stub has one sample
 DETACHED = ("data file", "datafile")
 SKIPS = ("line skip", "lineskip", "byte skip", "byteskip")
 
@@ -25,11 +27,12 @@ class NrrdFile(RawVolume):
         import nrrd.reader
 
         self.path = path
-        with path.open("rb") as file:
+        with BytesIO(read_head(path, MAX_HEADER, most=True)) as file:
             header = nrrd.read_header(file)
             start = file.tell()
-            file.seek(0)
-            self.head = file.read(start)
+            if start == MAX_HEADER:
+                raise FileError(f"{path}: its header does not end within {MAX_HEADER} bytes; damaged.")
+            self.head = file.getvalue()[:start]
         if any(field in header for field in DETACHED):
             raise FileError(f"{path}: its data lie in another file. Save both as one .nrrd file.")
         self.encoded = PACKINGS.get(str(header["encoding"]).lower())
@@ -38,13 +41,19 @@ class NrrdFile(RawVolume):
         sizes = [int(size) for size in header["sizes"]]
         if len(sizes) != 3:
             raise FileError(f"{path}: has {len(sizes)} axes; only volumes of three axes can be filtered. Split it.")
+        for axis, kind in enumerate(header.get("kinds", ())):
+            if kind.lower() not in SPATIAL:
+                raise FileError(
+                    f"{path}: axis {axis + 1} is of kind {kind}, not of space, and must not be smoothed across. "
+                    "Save what it holds as separate volumes."
+                )
         self.shape = (sizes[2], sizes[1], sizes[0])
         self.spacing = _spacing(path, header)
         self.stored = np.dtype(nrrd.reader._determine_datatype(header))
         if self.stored.byteorder == "|" and self.stored.itemsize > 1:
             raise FileError(f"{path}: samples of type {header['type']} cannot be filtered, only real numbers.")
         self.dtype = self.stored.newbyteorder("=")
-        self.place(path, open_plain(path, start, self.encoded), start)
+        self.place(path, start, start, self.encoded)
 
     def packing(self, name: str) -> str:
         """A name tells nothing here; the header does, behind which the samples are packed."""

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import math
 import shutil
 import tempfile
 from pathlib import Path
@@ -14,10 +15,11 @@ from whorl.errors import FileError
 from whorl.files.raw import RawSamples
 from whorl.files.volume import Box, Result, VolumeFile
 
-__all__ = ["RawVolume", "open_packed", "open_plain"]
+__all__ = ["RawVolume", "open_packed", "read_head"]
 
-PACKERS: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open}
+PACKERS: dict[str, Any] = {"": open, "gz": gzip.open, "bz2": bz2.open}
 MAGIC = {b"\x1f\x8b": "gz", b"BZ": "bz2"}
+MAX_HEADER = 2**24  # bytes in front of the samples
 
 
 class RawVolume(VolumeFile):
@@ -27,14 +29,14 @@ class RawVolume(VolumeFile):
     stored: np.dtype[Any]
     plain: IO[bytes]
 
-    def place(self, path: Path, plain: IO[bytes], start: int) -> None:
+    def place(self, path: Path, start: int, packed_from: int = 0, packing: str | None = None) -> None:
         """Take the samples from there on; they must be as many as the header says."""
-        self.plain = plain
-        self.samples = RawSamples(plain, (self.count, *self.shape), self.stored, start)
-        wanted = start + self.count * int(np.prod(self.shape)) * self.stored.itemsize
-        size = plain.seek(0, 2)
+        wanted = start + self.count * math.prod(self.shape) * self.stored.itemsize
+        self.plain = _open_plain(path, wanted, packed_from, packing)
+        self.samples = RawSamples(self.plain, (self.count, *self.shape), self.stored, start)
+        size = self.plain.seek(0, 2)
         if size < wanted:
-            plain.close()
+            self.plain.close()
             raise FileError(
                 f"{path}: truncated: it holds {size} bytes, its header declares {wanted}. Get the file again."
             )
@@ -68,23 +70,49 @@ class RawVolume(VolumeFile):
                 file.write(np.ascontiguousarray(result(number, place)[0], self.stored).tobytes())
 
 
-def open_plain(path: Path, skip: int = 0, packing: str | None = None) -> IO[bytes]:
-    """The bytes of a file from ``skip`` on; a packed one is unpacked into a file without a name first.
+def read_head(path: Path, length: int, *, most: bool = False) -> bytes:
+    """The first ``length`` bytes of a file, unpacked: all of them, or with ``most`` as many as there are.
 
-    ``packing`` is told by the first bytes unless it is given.
+    Headers are small. One that says otherwise is damaged, or made to fill the memory.
     """
-    if packing is None:
-        with path.open("rb") as file:
-            packing = MAGIC.get(file.read(2), "")
+    if not 0 <= length <= MAX_HEADER:
+        raise FileError(f"{path}: declares a header of {length} bytes, above the limit of {MAX_HEADER}; damaged.")
+    with PACKERS[_packing(path)](path, "rb") as file:
+        head: bytes = file.read(length)
+    if len(head) < length and not most:
+        raise FileError(f"{path}: truncated: it ends inside its header of {length} bytes. Get the file again.")
+    return head
+
+
+def _packing(path: Path) -> str:
+    """How a file is packed, by its first bytes."""
+    with path.open("rb") as file:
+        return MAGIC.get(file.read(2), "")
+
+
+def _open_plain(path: Path, wanted: int, skip: int, packing: str | None) -> IO[bytes]:
+    """The bytes of a file; a packed one is unpacked first into a file without a name, no further than ``wanted``.
+
+    The first ``skip`` bytes are never packed. ``packing`` is told by the first bytes unless it is given.
+    """
+    packing = _packing(path) if packing is None else packing
     if not packing:
         return path.open("rb", buffering=0)
+    free = shutil.disk_usage(tempfile.gettempdir()).free
+    if wanted > free:
+        raise FileError(
+            f"{path}: its header declares {wanted} bytes, unpacked; {free} are free in {tempfile.gettempdir()}. "
+            "Make room there, or set TMPDIR to another folder."
+        )
     copy = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  (closed by the caller)
     try:
         with path.open("rb") as file:
             copy.write(file.read(skip))
             with PACKERS[packing](file, "rb") as unpacked:
-                shutil.copyfileobj(unpacked, copy, 2**22)
-        copy.seek(0)
+                left = wanted - skip
+                while left > 0 and (piece := unpacked.read(min(left, 2**22))):
+                    left -= copy.write(piece)
+                unpacked.read(1)  # at the end of the data their checksum is compared
     except BaseException:
         copy.close()
         raise

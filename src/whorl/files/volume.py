@@ -15,6 +15,7 @@ from whorl.errors import FileError, ShapeError
 from whorl.files.base import OpenFile, reason
 from whorl.files.formats import kind_of
 from whorl.foundations.atomic import beside
+from whorl.foundations.bounded import check_regular
 from whorl.foundations.samples import rounded
 
 __all__ = ["VOLUME_SUFFIXES", "Volume", "VolumeFile", "open_volume", "read_volume", "volume_kind", "write_volume"]
@@ -110,14 +111,14 @@ def open_volume(path: Path, asked: bool = False) -> VolumeFile | None:
     ``asked`` takes such a stack for a volume too. Whatever is wrong is a :class:`~whorl.errors.FileError` of one line.
     """
     kind = volume_kind(path)
+    if not path.is_dir():
+        check_regular(path)
     try:
         file = _opened(path, kind, asked)
     except FileError:
         raise
     except MemoryError:
         raise FileError(f"{path}: does not fit into memory.") from None
-    except FileNotFoundError:
-        raise FileError(f"{path}: No such file.") from None
     except Exception as error:  # libraries fail in many ways: ValueError, ImageFileError, NRRDError, EOFError, ...
         if not kind:
             return None  # what is wrong with a picture, its own reader says

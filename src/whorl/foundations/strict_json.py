@@ -1,19 +1,39 @@
-"""JSON that every reader takes: numbers that JSON does not know (NaN, infinity) become null."""
+"""JSON that every reader takes: numbers that JSON does not know (NaN, infinity) are neither written nor read."""
 
 import json
 import math
 from typing import Any
 
-__all__ = ["strict_json"]
+__all__ = ["parsed_json", "strict_json"]
 
 
 def strict_json(value: Any, **style: Any) -> str:
-    """The text of plain values; ``style`` is handed on to :func:`json.dumps`.
+    """The text of plain values, with null for NaN and infinity; ``style`` is handed on to :func:`json.dumps`.
 
     >>> strict_json({"psnr": float("nan"), "angles": (5, 10)})
     '{"psnr": null, "angles": [5, 10]}'
     """
     return json.dumps(_known(value), allow_nan=False, **style)
+
+
+def parsed_json(text: str | bytes) -> Any:
+    """The values of a text; ValueError for numbers that are not finite, and for nesting without end.
+
+    >>> parsed_json('{"steps": Infinity}')
+    Traceback (most recent call last):
+    ...
+    ValueError: Infinity is no finite number
+    """
+    try:
+        return json.loads(text, parse_constant=_finite, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _finite(word: str) -> float:
+    if not math.isfinite(value := float(word)):
+        raise ValueError(f"{word} is no finite number")
+    return value
 
 
 def _known(value: Any) -> Any:

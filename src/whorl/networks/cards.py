@@ -4,7 +4,6 @@ A card holds the parameters of several training runs (seeds). Networks are loade
 """
 
 import hashlib
-import json
 from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any
 
 from whorl.errors import FileError
 from whorl.foundations.atomic import write_bytes
-from whorl.foundations.strict_json import strict_json
+from whorl.foundations.bounded import read_bounded
+from whorl.foundations.strict_json import parsed_json, strict_json
 from whorl.networks.base import DiffusionNetwork
 from whorl.networks.build import build_network
 from whorl.networks.photo import PhotoNetwork
@@ -24,6 +24,7 @@ __all__ = ["FORMAT", "VERSION", "ModelCard", "Run", "available", "load", "load_c
 
 FORMAT = "whorl model card"
 VERSION = 2
+MAX_CARD = 2**26  # bytes
 FIRST = 1  # the version that had no hash yet
 
 
@@ -92,23 +93,20 @@ def available() -> tuple[str, ...]:
 def load_card(source: str | Path) -> ModelCard:
     """Read a model card: the name of one in the package, or a path to a JSON file."""
     if isinstance(source, str) and source in available():
-        text = (resources.files("whorl.networks") / "cards" / f"{source}.json").read_text()
+        text = (resources.files("whorl.networks") / "cards" / f"{source}.json").read_bytes()
     elif Path(source).suffix == ".json":
-        try:
-            text = Path(source).read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError(f"{source}: cannot be read ({error}).") from None
+        text = read_bounded(Path(source), MAX_CARD)
     else:
         raise ValueError(
             f"There is no network {str(source)!r}; there are {', '.join((*photo_networks(), *available()))}, "
             "or give a card's path."
         )
     try:
-        found = json.loads(text)
+        found = parsed_json(text)
         if found["format"] != FORMAT:
-            raise KeyError
-    except (ValueError, KeyError, TypeError):
-        raise FileError(f"{source}: not a whorl model card.") from None
+            raise ValueError("its format has another name")
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{source}: not a whorl model card ({error}).") from None
     if found.get("version") not in (FIRST, VERSION):
         raise FileError(f"{source}: model card version {found.get('version')}, this whorl reads version {VERSION}.")
     written = found.pop("sha256", None)

@@ -4,7 +4,6 @@ The header says what the network is, what it was trained for and on, and what it
 """
 
 import hashlib
-import json
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -15,7 +14,8 @@ from torch import Tensor
 
 from whorl.errors import FileError
 from whorl.foundations.atomic import write_bytes
-from whorl.foundations.strict_json import strict_json
+from whorl.foundations.bounded import check_regular
+from whorl.foundations.strict_json import parsed_json, strict_json
 from whorl.networks.photo import PhotoNetwork, PhotoSpec
 from whorl.training.checkpoint import versions
 
@@ -84,6 +84,7 @@ def load_photo_card(source: str | Path) -> PhotoCard:
     if str(source) in photo_networks():
         with resources.as_file(resources.files("whorl.networks") / "photographs" / f"{source}{ENDING}") as inside:
             path = inside
+    check_regular(path)
     try:
         with safe_open(path, "pt") as file:
             header = file.metadata() or {}
@@ -97,7 +98,7 @@ def load_photo_card(source: str | Path) -> PhotoCard:
     if header.get("sha256") != _hash(tensors, header.get("card", "")):
         raise FileError(f"{source}: damaged network (its contents are not those that were written).")
     try:
-        found = json.loads(header["card"])
+        found = parsed_json(header["card"])
         card = PhotoCard(
             name=found["name"],
             spec=PhotoSpec.from_dict(found["network"]),

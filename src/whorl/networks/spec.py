@@ -73,7 +73,7 @@ class NetworkSpec:
             raise ValueError(f"NetworkSpec(diffusivity={self.diffusivity!r}): choose one of {known}.")
         if self.scheduled and (self.centred or self.own_steps or self.own_structure or self.sigma):
             raise ValueError("NetworkSpec(scheduled=True): has steps and structure of its own; leave the others out.")
-        largest = {"alpha": 0.5, "gamma": 1}
+        largest = {"alpha": 0.5, "gamma": 1, "steps": 10_000, "scales": 1_000, "degree": 1_000}
         for name, low in {"alpha": 0, "gamma": 0, "steps": 1, "scales": 1, "sigma": 0, "degree": 0}.items():
             value, high = getattr(self, name), largest.get(name, math.inf)
             if not low <= value <= high:

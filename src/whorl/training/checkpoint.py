@@ -19,6 +19,7 @@ from torch import Tensor
 from whorl import __version__
 from whorl.errors import FileError
 from whorl.foundations.atomic import write_bytes
+from whorl.foundations.bounded import check_regular
 
 __all__ = ["FORMAT", "VERSION", "Checkpoint", "read_checkpoint", "versions", "write_checkpoint"]
 
@@ -99,12 +100,11 @@ def _header(path: Path) -> dict[str, str]:
     """The text header, if the file is a whole checkpoint of ours."""
     from safetensors import SafetensorError, safe_open
 
+    check_regular(path)
     try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
-    except OSError as error:
-        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from None
-    except SafetensorError as error:
+    except (OSError, SafetensorError) as error:
         raise FileError(
             f"{path}: not a whorl checkpoint, or cut off ({error}). It is left untouched; choose another name."
         ) from None
