@@ -70,6 +70,8 @@ def test_gradients_are_cut_to_a_length():
     method = AdamMethod(network := Factor(), pairs, TrainingConfig(batch=2, clip=1e-3), Team())
     method.epoch(0)
     assert network.factor.grad.abs().item() == pytest.approx(1e-3, rel=1e-3)
+    # Before Adam looks at them: its mean holds a tenth of the first gradient.
+    assert method.state()["exp_avg.factor"].abs().item() == pytest.approx(1e-4, rel=1e-3)
 
 
 def test_patches_depend_on_seed_epoch_and_number_alone():
@@ -88,6 +90,34 @@ def test_patches_are_cut_from_the_pictures():
     for patch in clean[:, 0].to(torch.uint8).numpy():
         windows = [np.lib.stride_tricks.sliding_window_view(picture[0], (16, 16)) for picture in PICTURES]
         assert any((view == patch).all((-2, -1)).any() for view in windows)
+
+
+def test_patches_come_from_every_place_alike_and_from_large_pictures_more_often():
+    """Pictures that say in two channels where a pixel lies, the second one by another 100."""
+    size, draws = 16, 20_000
+    pictures = [np.indices((24, 24)).astype(np.uint8), (100 + np.indices((40, 72))).astype(np.uint8)]
+    _, clean = NoisyPatches(pictures, (25.0, 25.0), size=size, count=draws).batch(torch.arange(draws), 0)
+    places = clean[:, :, 0, 0].long()
+    second = places[:, 0] >= 100
+    # Five standard deviations of a count, here and below.
+    share = 40 * 72 / (40 * 72 + 24 * 24)
+    assert abs(float(second.double().mean()) - share) < 5 * (share * (1 - share) / draws) ** 0.5
+    for chosen, first, (rows, columns) in ((~second, 0, (9, 9)), (second, 100, (25, 57))):
+        at = places[chosen] - first
+        counts = torch.bincount(at[:, 0] * columns + at[:, 1], minlength=rows * columns).double()
+        expected = int(chosen.sum()) / (rows * columns)
+        assert len(counts) == rows * columns
+        spread = float(((counts - expected).square() / expected).sum())  # chi square
+        assert abs(spread - (rows * columns - 1)) < 5 * (2 * rows * columns) ** 0.5
+
+
+def test_levels_are_drawn_evenly_from_the_whole_range():
+    noisy, _ = NoisyPatches(PICTURES, (5.0, 55.0), size=2, count=4000).batch(torch.arange(4000), 0)
+    levels = noisy[:, 1, 0, 0].double().sort().values
+    assert 5 <= float(levels[0]) < 5.1
+    assert 54.9 < float(levels[-1]) <= 55
+    even = 5 + 50 * (torch.arange(4000) + 0.5) / 4000
+    assert float((levels - even).abs().max()) / 50 < 2 / 4000**0.5  # Kolmogorov and Smirnov: once in 1,500 draws
 
 
 def test_the_noise_has_the_level_that_comes_with_it():
@@ -128,10 +158,9 @@ def test_pictures_are_read_in_grey_and_colour_and_some_are_held_back(tmp_path):
 def test_band_limited_pictures_agree_where_lattices_meet():
     picture = torch.rand(2, 48, 48, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     upright, turned = band_limited(picture, 33), band_limited(picture, 33, Turn(4, 3, 5))
-    # Turned by 36.9 degrees, the pixel (x, y) = (2, 1) steps from the middle comes from (2, -1), and so on.
-    assert torch.allclose(turned[:, 16 + 1, 16 + 2], upright[:, 16 + 2, 16 + 1], atol=1e-12) or torch.allclose(
-        turned[:, 16 + 1, 16 + 2], upright[:, 16 - 1, 16 + 2], atol=1e-12
-    )
+    # Turned by 36.9 degrees the way of rot90, (x, y) = (2, 1) steps from the middle comes from (1, 2), and so on.
+    for (x, y), (from_x, from_y) in {(2, 1): (1, 2), (1, -2): (2, -1), (4, 7): (-1, 8)}.items():
+        assert torch.allclose(turned[:, 16 + y, 16 + x], upright[:, 16 + from_y, 16 + from_x], atol=1e-12)
     waves = torch.fft.fft2(band_limited(picture, 48, frequency=0.2))
     k = torch.fft.fftfreq(48, dtype=torch.float64)
     assert waves[:, (k[:, None] ** 2 + k**2) > 0.2**2].abs().max() < 1e-9
