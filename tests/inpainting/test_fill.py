@@ -111,6 +111,33 @@ def test_the_membrane_stays_between_the_known_values():
         assert found.max() <= seen.max()
 
 
+@pytest.mark.parametrize("shift", [0.0, -1.0])
+def test_bounds_of_zero_are_bounds(shift):
+    """On a line with long gaps the fast scheme overshoots: without the bounds eight of these ten leave their range."""
+    for seed in range(10):
+        generator = torch.Generator().manual_seed(seed)
+        known = torch.rand(1, 1, 1, 40, generator=generator) < 0.06
+        known[..., 0] = True
+        values = shift + (torch.rand(1, 1, 1, 40, generator=generator, dtype=torch.float64) < 0.5).double()
+        found, seen = fill(build("homogeneous"), values, known, tolerance=1e-3).image, values.masked_select(known)
+        assert seen.min() <= found.min()
+        assert found.max() <= seen.max()
+
+
+def test_edges_are_at_rest_after_three_calm_cycles_in_a_row():
+    """One calm cycle may be where an edge turns round, as it does here."""
+    image, known = scene(shape=(48, 48), density=0.1)
+    distances = []
+    found = fill(build("eed"), image, known, tolerance=3.0, report=distances.append)
+    calm = [distance <= 3.0 for distance in distances]
+    assert found.converged
+    assert calm[-4:] == [False, True, True, True]
+    assert any(calm[:-4])  # and was not taken for the end
+    once = []
+    assert fill(build("homogeneous"), image, known, tolerance=3.0, report=once.append).converged
+    assert [distance <= 3.0 for distance in once] == [False, True]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_tolerance_is_kept(name):
     image, known = scene(shape=(48, 48), density=0.1)

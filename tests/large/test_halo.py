@@ -4,8 +4,41 @@ import pytest
 import torch
 
 from whorl import large, models
+from whorl.large.stages import denoising_stages, network_stages
+from whorl.networks import NetworkSpec, PhotoNetwork, PhotoSpec, build_network
 
 CONTRAST = 9.0
+NETWORKS = {
+    "multiscale": build_network(NetworkSpec("anisotropic", steps=2, scales=3)),
+    "scheduled": build_network(NetworkSpec("isotropic", steps=2, scales=2, scheduled=True)),
+    "one scale": build_network(NetworkSpec("isotropic", steps=2, sigma=1.0)),
+    "photographs": PhotoNetwork(PhotoSpec(width=3, fields=(3, 2, 1), repetitions=2, rho=1)),
+    "photographs, stable": PhotoNetwork(PhotoSpec(width=3, fields=(3, 2, 1), repetitions=2, stable=True)),
+    "photographs, 3x3": PhotoNetwork(PhotoSpec(width=3, fields=(2, 2), size=3, blocks=2, alternate=True)),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_reach_of_networks_and_their_stages_is_exact(name):
+    """By the derivative of one pixel of the result: where it is not zero. Rounding hides nothing there."""
+    network = NETWORKS[name].double().eval()
+    photo = isinstance(network, PhotoNetwork)
+    if photo:  # takes its pictures in float32 and without derivatives otherwise
+        steps = [
+            large.Stage(network, stage.reach)
+            for stage in denoising_stages(network, 25.0, [torch.zeros(1)], eight_bits=True)
+        ]
+    else:
+        steps = [stage for stage in network_stages(network) if stage.reach]
+    whole = large.Stage(network, network.reach)
+    for stage in [*steps, whole]:
+        centre = stage.reach + 2
+        draw = torch.Generator().manual_seed(4)
+        u = 255 * torch.rand(1, 1, *[2 * centre + 1] * 2, generator=draw, dtype=torch.float64)
+        u.requires_grad_()
+        (slope,) = torch.autograd.grad(stage.apply(u)[..., centre, centre].sum(), u)
+        assert (slope[0, 0].nonzero() - centre).abs().amax(0).tolist() == [stage.reach] * 2
+    assert large.halo(steps) == network.reach
 
 
 def near_and_far(model: models.Model, steps: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -16,8 +16,8 @@ from whorl import plugin
 from whorl.automatic import automatic_settings, samples_of
 
 
-def layer(data, rgb=False, scale=(2.0, 2.0)):
-    return SimpleNamespace(data=data, rgb=rgb, name="cells", scale=scale, translate=(0.0, 0.0))
+def layer(data, rgb=False, scale=(2.0, 2.0), translate=(7.0, -3.0)):
+    return SimpleNamespace(data=data, rgb=rgb, name="cells", scale=scale, translate=translate)
 
 
 def test_manifest_names_what_exists():
@@ -76,6 +76,16 @@ def test_contrast_follows_from_the_noise():
     _, how, _ = plugin.filter_layer(layer(noisy), "perona-malik", time=1.0)
     chosen = automatic_settings("perona-malik", samples_of(torch.from_numpy(noisy)[None, None]), time=1.0)
     assert f"contrast {chosen.contrast:.4g}," in how["name"]
+
+
+def test_results_lie_where_the_layer_lies():
+    data = np.random.default_rng(0).normal(100, 20, (3, 30, 20)).astype(np.float32)
+    where = dict(scale=(3.0, 2.0, 0.5), translate=(40.0, 7.5, -3.0))
+    for made in (
+        plugin.filter_layer(layer(data, **where), contrast=9.0, time=0.2),
+        plugin.denoise_layer(layer(np.full_like(data, 4), **where)),
+    ):
+        assert {name: made[1][name] for name in where} == where
 
 
 def test_pixels_have_the_layers_size():
