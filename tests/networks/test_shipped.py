@@ -3,6 +3,7 @@
 import json
 import socket
 import statistics
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,55 +53,69 @@ def test_cards_repeat_the_study_and_choose_by_validation(name):
     assert card.run().figures["validation_variance"] == judged[(len(judged) - 1) // 2]
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_the_papers_figures_are_met(name):
-    card = load_card(name)
-    assert len(card.runs) >= 3
-    variance = statistics.median(run.figures["scene_variance"] for run in card.runs)
-    assert verdict(name, variance, 50) == "met"
+ANGLES_SEEN = (5, 25, 45, 65, 85)
+TWO_PICTURES = {
+    "uncoupled-0.41": 28.30536,
+    "isotropic-0.41": 29.43752,
+    "anisotropic-0.41": 30.69165,
+    "isotropic-0.5": 26.98599,
+    "anisotropic-0.5": 27.11271,
+    "uncoupled-0.41-printed": 27.61458,
+    "isotropic-0.41-printed": 28.65011,
+    "anisotropic-0.41-printed": 29.22923,
+    "isotropic-0.5-printed": 26.70968,
+    "anisotropic-0.5-printed": 26.73374,
+    "whorl-28": 33.13028,
+}
+"""PSNR in dB of the first two of the fifty test pictures at 45 degrees, as once measured."""
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """What a network makes of the first two pictures at five angles, measured once."""
+    scenes = TestScenes(RectangleSet(2), ANGLES_SEEN)
+    return cache(lambda name: evaluate(load_card(name).build(), scenes))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_pictures_come_out_as_they_did(name, seen):
+    # Engines and machines agree to about 1e-3 grey values, PSNR to 1e-4 dB. The full test is a slow one, below.
+    assert seen(name).psnr[45] == pytest.approx(TWO_PICTURES[name], abs=1e-3)
 
 
 @pytest.mark.parametrize("suffix", ["", "-printed"])
-def test_rectangles_turned(suffix):
+def test_only_coupling_makes_the_angle_unimportant(suffix, seen):
     uncoupled, isotropic, anisotropic = (
-        load_card(f"{name}-0.41{suffix}") for name in ("uncoupled", "isotropic", "anisotropic")
+        seen(f"{name}-0.41{suffix}") for name in ("uncoupled", "isotropic", "anisotropic")
     )
-    assert statistics.median(run.figures["rectangles_variance"] for run in uncoupled.runs) >= 0.8
-    assert statistics.median(run.figures["rectangles_psnr_45"] for run in isotropic.runs) >= 27.8
-    assert statistics.median(run.figures["rectangles_psnr_45"] for run in anisotropic.runs) >= 28.8
+    assert uncoupled.variance > 0.8
+    # Two pictures differ by themselves as they turn: by some 0.07 dB² in every network.
+    assert max(isotropic.variance, anisotropic.variance) < 0.1
+    # At the angle of the training without coupling is as good as any; at 45 degrees it is not.
+    assert min(isotropic.psnr[45], anisotropic.psnr[45]) > uncoupled.psnr[45] + 0.8
 
 
-@pytest.mark.parametrize("group", ["paper", "omega inside"])
-@pytest.mark.parametrize("turning", ["scene", "rectangles"])
-def test_anisotropic_coupling_is_better_at_every_angle(group, turning):
-    trials = json.loads(STUDY.read_text())["trials"]
-    one, other = (
-        trials[f"{group}/{name}-0.41/0"][f"{turning} analytic"]["psnr"] for name in ("anisotropic", "isotropic")
-    )
-    assert all(one[angle] > other[angle] for angle in one)
+@pytest.mark.parametrize("suffix", ["", "-printed"])
+def test_anisotropic_coupling_is_better_at_every_angle(suffix, seen):
+    one, other = (seen(f"{name}-0.41{suffix}").psnr for name in ("anisotropic", "isotropic"))
+    assert all(one[angle] > other[angle] + 0.4 for angle in ANGLES_SEEN)
 
 
-def test_the_better_network_is_better_and_as_invariant():
-    better, paper = load_card("whorl-28"), load_card("anisotropic-0.41")
-    assert len(better.runs) >= 3
-    mean, reference = (statistics.median(run.figures["scene_mean"] for run in card.runs) for card in (better, paper))
-    assert mean >= reference + 1
-    assert statistics.median(run.figures["scene_variance"] for run in better.runs) <= 0.014
-
-
-@pytest.mark.parametrize("name", ["uncoupled-0.41", "anisotropic-0.41", "whorl-28"])
-def test_pictures_come_out_as_well_as_the_card_says(name):
-    # Two of fifty pictures: their PSNR scatters around the mean by 1.5 dB or so, broken parameters are off by 5 dB
-    card = load_card(name)
-    found = evaluate(card.build(), TestScenes(RectangleSet(2), (45,)))
-    assert found.psnr[45] == pytest.approx(card.run().figures["scene_psnr_45"], abs=4)
+def test_the_better_network_is_better_at_every_angle(seen):
+    better, paper = seen("whorl-28").psnr, seen("anisotropic-0.41").psnr
+    assert all(better[angle] > paper[angle] + 1 for angle in ANGLES_SEEN)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", SHIPPED)
-def test_fifty_pictures_give_the_cards_figure(name):
+def test_fifty_pictures_give_the_cards_figures(name):
+    """What cards say was found by the very network they hold, and the paper's own networks meet the paper's figures."""
     # The cards' figures come from a GPU in float32: pictures agree to about 1e-3 grey values, PSNR to 1e-4 dB
     card = load_card(name)
-    found = evaluate(card.build(), TestScenes(RectangleSet(50), (45,)))
-    assert found.psnr[45] == pytest.approx(card.run().figures["scene_psnr_45"], abs=1e-3)
+    found, figures = evaluate(card.build(), TestScenes(RectangleSet(50))), card.run().figures
+    assert found.psnr[45] == pytest.approx(figures["scene_psnr_45"], abs=1e-3)
+    assert found.mean == pytest.approx(figures["scene_mean"], abs=1e-3)
+    assert found.variance == pytest.approx(figures["scene_variance"], abs=1e-3)
+    if name in NAMED:
+        assert verdict(name, found.variance, 50) == "met"
