@@ -23,7 +23,6 @@ LOADED_BY_NAME = {"__init__": "the library's own attributes, which are imported 
 """Modules that stand outside the order, and why."""
 
 STILL_BACKWARDS = {
-    ("operators/smoothing.py", "engines"),
     ("networks/cards.py", "training"),
     ("networks/photo_cards.py", "training"),
     ("networks/photo_recipe.py", "evaluation"),

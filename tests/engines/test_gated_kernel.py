@@ -8,15 +8,16 @@ import torch
 
 pytest.importorskip("numba")
 
+from whorl import engines
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock
 from whorl.blocks.guided import GuidedBlock
 from whorl.engines.cpu.arithmetic import at, compiled, log1p, put
-from whorl.engines.cpu.learned.gated import applied
-from whorl.engines.cpu.learned.matrix_product import LANES, packed, product
+from whorl.engines.cpu.learned.matrix_product import LANES, product
 from whorl.invariance import SYMMETRIES
 from whorl.operators import SteerableMap
-from whorl.operators.orbits import coefficients
+from whorl.operators.orbits import coefficients, grouped
+from whorl.steps import GatedNumbers
 
 EPS = torch.finfo(torch.float32).eps
 CASES = {
@@ -45,8 +46,13 @@ def level_of(made, pictures=1):
 
 
 def compiled_result(made, u, level):
-    tau = float(made.tau(1)) if isinstance(made, StableGatedBlock) else 1.0
-    return applied(u, made.analysis, made.synthesis, made.gate, made.gate.bias[1], level, tau)
+    return engines.apply(made.description(level), u, GatedNumbers(made.gate.bias[1], made.tau(1)), "numba")
+
+
+def plain(made, u, level=None, repetition=0):
+    return engines.apply(
+        made.description(level), u, GatedNumbers(made.gate.bias[repetition], made.tau(repetition)), "reference"
+    )
 
 
 @pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock])
@@ -57,7 +63,6 @@ def test_it_agrees_with_the_plain_block(kind, name, size, rng):
     made = block(name, kind)
     u, level = torch.randn(2, 4, *size, generator=rng), level_of(made, 2)
     found = compiled_result(made, u, level)
-    assert found is not None
     exact = copy.deepcopy(made).double()(u.double(), 1, None if level is None else level.double())
     # A sum of 4 channels times up to 11 stencils of 25 taps, twice, and a gate between: far below 200 roundings.
     largest = max(float(u.abs().max()), float((exact - u).abs().max()), float(made.analysis(u).abs().max()))
@@ -86,7 +91,14 @@ def test_blocks_take_the_compiled_form_by_themselves_where_no_gradient_is_needed
     made = block("plain")
     u = torch.randn(1, 4, 20, 30, generator=rng)
     assert torch.equal(made(u, 1), compiled_result(made, u, None))
-    assert not torch.equal(made(u, 1), u - made.change(u, made.gate.bias[1]))
+    assert not torch.equal(made(u, 1), plain(made, u, repetition=1))
+    made.engine = "reference"
+    assert torch.equal(made(u, 1), plain(made, u, repetition=1))
+    made.engine = "numba"
+    assert torch.equal(made(u, 1), compiled_result(made, u, None))
+    with torch.enable_grad(), pytest.raises(ValueError, match="derivative of a learned block.*ask for 'reference'"):
+        made(u, 1)
+    made.engine = "auto"
     with torch.enable_grad():
         assert made(u, 1).requires_grad
 
@@ -145,7 +157,7 @@ def test_weights_that_change_are_noticed(rng):
     made.synthesis.weights[1].mul_(2.0)
     after = made(u)
     assert not torch.equal(before, after)
-    assert torch.allclose(after, u - made.change(u, made.gate.bias[0]), atol=1e-5)
+    assert torch.allclose(after, plain(made, u), atol=1e-5)
 
 
 @torch.no_grad()
@@ -160,17 +172,30 @@ def test_the_norm_of_a_stable_block_does_not_grow_in_compiled_form_either(rng):
 
 
 @torch.no_grad()
-def test_what_has_no_compiled_form_is_left_to_the_plain_block(rng):
-    for channels, fields in [(3, (4, 2, 1)), (4, (4, 2)), (4, (0, 3, 1)), (4, (2, 2, 1, 1))]:
-        K = SteerableMap(channels, fields)
-        made = GatedBlock(K, K, Gated(K.orders))
-        u = torch.randn(1, channels, 8, 8, generator=rng)
-        assert applied(u, K, K, made.gate, made.gate.bias[0], None, 1.0) is None
-        assert torch.allclose(made(u), u - made.change(u, made.gate.bias[0]))
-    K = SteerableMap(4, (4, 2, 1))
-    levelled = Gated(K.orders, levelled=True)
-    assert applied(u := torch.randn(1, 4, 8, 8), K, K, levelled, levelled.bias[0], torch.zeros(1, 1, 8, 8), 1.0) is None
-    assert applied(u.double(), K, K, Gated(K.orders), levelled.bias[0], None, 1.0) is None
+def test_what_has_no_compiled_form_is_left_to_the_plain_block_or_refused_with_the_remedy(rng):
+    def refused(made, u, reason, level=None):
+        assert torch.equal(made(u, 0, level), plain(made, u, level))
+        made.engine = "numba"
+        with pytest.raises(ValueError, match=f"engine 'numba': .*{reason}.*Leave the engine out, or ask for 'refer"):
+            made(u, 0, level)
+
+    cases = {
+        (3, (4, 2, 1), 5, 0): "3 channels and fields",
+        (4, (4, 2), 5, 0): "orders 0, 1, 2",
+        (4, (0, 3, 1), 5, 0): "orders 0, 1, 2",
+        (4, (2, 2, 1, 1), 5, 0): "of other orders",
+        (4, (2, 2, 1), 7, 0): "larger than 5x5",
+        (4, (2, 2, 1), 5, 2): "rho = 2",
+    }
+    for (channels, fields, size, rho), reason in cases.items():
+        K = SteerableMap(channels, fields, size)
+        refused(GatedBlock(K, K, Gated(K.orders, rho)), torch.randn(1, channels, 8, 8, generator=rng), reason)
+    K, u = SteerableMap(4, (4, 2, 1)), torch.randn(1, 4, 8, 8, generator=rng)
+    refused(GatedBlock(K, K, Gated(K.orders, levelled=True)), u, "map of noise levels", torch.zeros(1, 1, 8, 8))
+    refused(GatedBlock(K, K, Gated(K.orders)), u.double(), "float32")
+    refused(GatedBlock(K, K, Gated(K.orders)).double(), u, "float32")
+    with pytest.raises(ValueError, match="'cupy' is unknown. Known: auto, reference"):
+        engines.apply(GatedBlock(K, K, Gated(K.orders)).description(), u, GatedNumbers(u), "cupy")
 
 
 def test_stencils_without_the_symmetry_of_their_order_are_refused():
@@ -185,7 +210,7 @@ def test_products_are_products(rng):
     matrix, rows = torch.randn(6, 5, generator=rng).numpy(), torch.randn(5, 3 * LANES, generator=rng).numpy()
     start = torch.randn(8, generator=rng).numpy()
     into = np.zeros((8, 3 * LANES), np.float32)
-    product(packed(matrix), start, 6, 5, rows.reshape(-1), 0, into.reshape(-1), 0, 3 * LANES)
+    product(grouped(matrix), start, 6, 5, rows.reshape(-1), 0, into.reshape(-1), 0, 3 * LANES)
     assert np.allclose(into[:6], start[:6, None] + matrix @ rows, atol=1e-5)
 
 

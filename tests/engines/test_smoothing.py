@@ -4,7 +4,8 @@ import pytest
 import torch
 
 import catalogue
-from whorl.operators import Smoothing, smoothing
+from whorl.engines import smoothing
+from whorl.operators import Smoothing
 
 pytest.importorskip("numba")
 
@@ -23,7 +24,7 @@ def test_bits_are_those_of_the_plain_operator(sigma, shape, dtype, rng, monkeypa
     before = u.clone()
     G = Smoothing(sigma)
     with torch.no_grad():
-        assert G._compiled(u) is not None
+        assert smoothing.smoothed(G, u) is not None
         assert torch.equal(G(u), plain(G, u))
         assert torch.equal(G(u.mT), plain(G, u.mT))
     assert torch.equal(u, before)
@@ -50,5 +51,5 @@ def test_derivatives_and_transforms_see_the_plain_operator(rng, monkeypatch):
     assert torch.allclose(w.grad, G(v), rtol=0, atol=1e-12 * v.abs().max())
     assert torch.equal(torch.func.jvp(G, (u,), (v,))[1], G(v))
     assert torch.equal(torch.func.vmap(G)(torch.stack([u, v]))[1], G(v))
-    assert G._compiled(u[0]) is None
+    assert smoothing.smoothed(G, u[0]) is None
     assert Smoothing(0.0)(u) is u

@@ -5,11 +5,10 @@ import torch
 
 from engines.interpreted import errors_of
 from whorl.activations.gated import Gated
+from whorl.blocks.gated import GatedBlock
 from whorl.operators import SteerableMap
 
 pytest.importorskip("triton")
-
-from whorl.engines.cuda.learned.gated import applied
 
 # Pixels, their sums, taps, responses, matrices and fields are rounded to 11 bits: some twenty roundings of 2^-12 on
 # average, half of which go either way.
@@ -27,33 +26,39 @@ def test_blocks_agree_with_the_plain_ones_up_to_their_rounding() -> None:
     assert not {case: error for case, error in errors.items() if not 0 < error <= LIMIT}, errors
 
 
-@torch.no_grad()
-def test_what_has_no_kernels_is_left_to_others() -> None:
-    K, u = SteerableMap(4, (4, 2, 1)), torch.randn(1, 4, 8, 8)
-    gate = Gated(K.orders, levelled=True)
-    level = torch.zeros(1, 1, 8, 8)
-    assert applied(u, K, K, gate, gate.bias[0], level, 1.0) is None  # a map of levels
-    for fields, size, rho in (
-        ((4, 2), 5, 0),
-        ((4, 2, 0), 5, 0),
-        ((4, 2, 1), 7, 0),
-        ((4, 2, 1), 5, 2),
-        ((65, 2, 1), 5, 0),
-    ):
+@pytest.fixture
+def refusal(monkeypatch: pytest.MonkeyPatch):
+    """Why the engine refuses a block of 4 channels, as if kernels were interpreted here."""
+    from whorl.engines import selection
+
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    if torch.cuda.is_available():
+        pytest.skip("on a CUDA device kernels are not interpreted")
+
+    def asked(u, fields=(4, 2, 1), size=5, rho=0, level=None):
         K = SteerableMap(4, fields, size)
-        gate = Gated(K.orders, rho)
-        assert applied(u, K, K, gate, gate.bias[0], None, 1.0) is None
-    K = SteerableMap(4, (4, 2, 1))
-    gate = Gated(K.orders)
-    assert applied(u[..., :3], K, K, gate, gate.bias[0], None, 1.0) is None  # mirrored more than once
-    assert applied(u.double(), K, K, gate, gate.bias[0], None, 1.0) is None
+        step = GatedBlock(K, K, Gated(K.orders, rho, levelled=level is not None)).description(level)
+        return selection._engine("triton").refusal(step, u)
+
+    return asked
 
 
-def test_rounding_is_left_out_where_torch_is_told_so() -> None:
-    K, u = SteerableMap(4, (4, 2, 1)), torch.randn(1, 4, 8, 8)
-    gate = Gated(K.orders)
+def test_what_has_no_kernels_is_refused(refusal) -> None:
+    u = torch.randn(1, 4, 8, 8)
+    assert refusal(u) == ""
+    assert "map of noise levels" in refusal(u, level=torch.zeros(1, 1, 8, 8))
+    assert "orders 0, 1, 2" in refusal(u, (4, 2))
+    assert "orders 0, 1, 2" in refusal(u, (4, 2, 0))
+    assert "larger than 5x5" in refusal(u, size=7)
+    assert "rho = 2" in refusal(u, rho=2)
+    assert "more than 64" in refusal(u, (65, 2, 1))
+    assert "8 x 3 pixels, less than 4" in refusal(u[..., :3])  # mirrored more than once
+    assert "float64" in refusal(u.double())
+
+
+def test_rounding_is_left_out_where_torch_is_told_so(refusal) -> None:
     torch.backends.cudnn.allow_tf32 = False
     try:
-        assert applied(u, K, K, gate, gate.bias[0], None, 1.0) is None
+        assert "allow_tf32" in refusal(torch.randn(1, 4, 8, 8))
     finally:
         torch.backends.cudnn.allow_tf32 = True

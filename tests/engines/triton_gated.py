@@ -9,27 +9,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from whorl import engines
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock
 from whorl.blocks.guided import GuidedBlock
-from whorl.engines.cuda.learned.gated import Tiling, applied
+from whorl.engines.cuda.learned.gated import Tiling
 from whorl.operators import SteerableMap
+from whorl.steps import GatedNumbers
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def result(block: Any, u: Tensor, level: Tensor | None = None) -> Tensor:
-    tau = block.tau(1) if isinstance(block, StableGatedBlock) else 1.0
-    found = applied(u, block.analysis, block.synthesis, block.gate, block.gate.bias[1], level, tau)
-    assert found is not None
-    return found
+    return engines.apply(block.description(level), u, GatedNumbers(block.gate.bias[1], block.tau(1)), "triton")
 
 
 def error(block: Any, u: Tensor, level: Tensor | None = None) -> float:
     """Of the change, relative to it."""
     tau = block.tau(1).double() if isinstance(block, StableGatedBlock) else 1.0
     found, block = result(block, u, level), block.double()
-    change = tau * block.change(u.double(), block.gate.bias[1], None if level is None else level.double())
+    change = tau * block.description(None if level is None else level.double()).gradient(u.double(), block.gate.bias[1])
     block.float()
     return float((u.double() - found - change).norm() / change.norm())
 
@@ -77,7 +76,7 @@ def main() -> None:
         mine, exact = size * u, size * u.double()
         for block in (plain, other, plain):
             mine = result(block, mine)
-            exact = exact - block.double().change(exact, block.gate.bias[1])
+            exact = exact - block.double().description().gradient(exact, block.gate.bias[1])
             block.float()
         found[f"three applications, {size:g}"] = float((mine - exact).norm() / (exact - size * u).norm())
     changed = result(plain, u)

@@ -1,21 +1,46 @@
 """Blocks of learned steerable operators and gates: the diffusion block with a learned matrix in the place of g."""
 
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
-
 import torch
 from torch import Tensor, nn
 
+from whorl import engines
 from whorl.activations.gated import Gated
 from whorl.foundations.types import Image
 from whorl.operators.norm_estimate import NormEstimate
 from whorl.operators.steerable import SteerableMap
+from whorl.steps import GatedNumbers, GatedStep
 
-__all__ = ["GatedBlock", "StableGatedBlock", "factorised", "stable_step"]
+__all__ = ["GatedBlock", "LearnedBlock", "StableGatedBlock", "stable_step"]
 
 
-class GatedBlock(nn.Module):
+class LearnedBlock(nn.Module):
+    """What learned blocks share: one application is a step, taken by the engine named in ``engine``."""
+
+    analysis: SteerableMap
+    synthesis: SteerableMap
+    gate: Gated
+    engine = "auto"
+
+    def forward(self, u: Image, repetition: int = 0, level: Tensor | None = None, half: bool = False) -> Image:
+        """The stream after one application; ``half`` computes responses in bfloat16 and keeps the stream as it is."""
+        numbers = GatedNumbers(self.gate.bias[repetition], self.tau(repetition))
+        return engines.apply(self.description(level, half), u, numbers, "reference" if half else self.engine)
+
+    def description(self, level: Tensor | None = None, half: bool = False) -> GatedStep:
+        """The step, as engines take it."""
+        return GatedStep(self.analysis, self.synthesis, self.gate, level, half)
+
+    def tau(self, repetition: int = 0) -> Tensor | None:
+        """The step size; None for 1."""
+        return None
+
+    @property
+    def reach(self) -> int:
+        """How many pixels around a pixel one application looks at, on either side."""
+        return self.analysis.radius + self.synthesis.radius + self.gate.rho
+
+
+class GatedBlock(LearnedBlock):
     r"""One step with two operators, :math:`u^{k+1} = u^k - K_2^*\, \Phi(K_1 u^k)`, applied several times.
 
     Parameters
@@ -42,25 +67,8 @@ class GatedBlock(nn.Module):
             raise ValueError(f"GatedBlock: both operators must have the same fields, got {analysis} and {synthesis}.")
         self.analysis, self.synthesis, self.gate = analysis, synthesis, gate
 
-    def forward(self, u: Image, repetition: int = 0, level: Tensor | None = None, half: bool = False) -> Image:
-        """The stream after one application; ``half`` computes responses in bfloat16 and keeps the stream as it is."""
-        bias = self.gate.bias[repetition]
-        if not half and (done := _compiled(u, self.analysis, self.synthesis, self.gate, bias, level, 1.0)) is not None:
-            return done
-        return u - self.change(u.bfloat16() if half else u, bias, level)
 
-    def change(self, u: Image, bias: Tensor, level: Tensor | None = None) -> Image:
-        r"""What one application takes away, :math:`K_2^*\, \Phi(K_1 u)`."""
-        K1, K2, phi = self.analysis, self.synthesis, self.gate
-        return K2.adjoint(phi(K1(u), bias, level))
-
-    @property
-    def reach(self) -> int:
-        """How many pixels around a pixel one application looks at, on either side."""
-        return self.analysis.radius + self.synthesis.radius + self.gate.rho
-
-
-class StableGatedBlock(nn.Module):
+class StableGatedBlock(LearnedBlock):
     r"""One step with one operator, :math:`u^{k+1} = u^k - \tau_k K^*\, \Phi(K u^k)`: stable whatever is learned.
 
     .. math:: \tau_k = \frac{2\,\sigma(s_k)}{\|K\|^2}, \qquad 0 < \sigma(s_k) < 1
@@ -95,20 +103,8 @@ class StableGatedBlock(nn.Module):
         self.step = nn.Parameter(torch.zeros(len(gate.bias)))
         self.estimate = NormEstimate(analysis)
 
-    def forward(self, u: Image, repetition: int = 0, level: Tensor | None = None, half: bool = False) -> Image:
-        """The stream after one application; ``half`` computes responses in bfloat16 and keeps the stream as it is."""
-        tau, bias, K = self.tau(repetition), self.gate.bias[repetition], self.analysis
-        if not half and (done := _compiled(u, K, K, self.gate, bias, level, tau)) is not None:
-            return done
-        return u - tau.to(u.dtype) * self.change(u.bfloat16() if half else u, bias, level)
-
-    def change(self, u: Image, bias: Tensor, level: Tensor | None = None) -> Image:
-        r"""What one application takes away for a step size of 1, :math:`K^*\, \Phi(K u)`."""
-        K, phi = self.analysis, self.gate
-        return K.adjoint(phi(K(u), bias, level))
-
     @property
-    def synthesis(self) -> SteerableMap:
+    def synthesis(self) -> SteerableMap:  # type: ignore[override]
         """The same operator again."""
         return self.analysis
 
@@ -116,50 +112,8 @@ class StableGatedBlock(nn.Module):
         """The step size."""
         return stable_step(self.step[repetition], self.analysis, self.estimate if self.training else None)
 
-    @property
-    def reach(self) -> int:
-        """How many pixels around a pixel one application looks at, on either side."""
-        return self.analysis.reach + self.gate.rho
-
 
 def stable_step(s: Tensor, operator: SteerableMap, estimate: NormEstimate | None) -> Tensor:
     r"""A step size within its bound, :math:`2\,\sigma(s) / \|K\|^2`; without an estimate the norm is proven."""
     norm = max(operator.squared_norm_bound(), 1e-30) if estimate is None else estimate(operator)
     return 2 * s.sigmoid() / norm
-
-
-def factorised(K1: SteerableMap, K2: SteerableMap, phi: Gated) -> bool:
-    """Whether there are compiled loops for a block with these parts: on a processor and in float32."""
-    if not _on_processor(*_parameters(K1, K2, phi)):
-        return False
-    level = torch.zeros(1, 1, 1, 1) if phi.levelled else None
-    # Engines build on blocks; here one of them is looked up, as an option.
-    return import_module("whorl.engines.cpu.learned.numbers").factors(K1, K2, phi, level) is not None
-
-
-def _compiled(
-    u: Image, K1: SteerableMap, K2: SteerableMap, phi: Gated, bias: Tensor, level: Tensor | None, tau: float | Tensor
-) -> Image | None:
-    r""":math:`u - \tau K_2^*\, \Phi(K_1 u)` from compiled loops where no gradient is needed."""
-    if torch.is_grad_enabled() and any(each.requires_grad for each in (u, *_parameters(K1, K2, phi))):
-        return None
-    done: Tensor | None = None
-    if u.is_cuda and _installed("triton"):
-        done = import_module("whorl.engines.cuda.learned.gated").applied(u, K1, K2, phi, bias, level, tau)
-    elif _on_processor(u, *_parameters(K1, K2, phi)):
-        done = import_module("whorl.engines.cpu.learned.gated").applied(u, K1, K2, phi, bias, level, float(tau))
-    return done
-
-
-def _parameters(*parts: nn.Module) -> list[Tensor]:
-    return [each for part in parts for each in part.parameters()]
-
-
-def _on_processor(*numbers: Tensor) -> bool:
-    same = all(each.device.type == "cpu" and each.dtype == torch.float32 for each in numbers)
-    return same and _installed("numba")
-
-
-@cache
-def _installed(package: str) -> bool:
-    return find_spec(package) is not None

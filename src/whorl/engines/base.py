@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from whorl.engines.capabilities import REGISTRY, Capabilities
-from whorl.steps import Known, Numbers, Step
+from whorl.steps import GatedNumbers, GatedStep, Known, Numbers, Step
 
 __all__ = ["Engine", "Row", "Steps"]
 
@@ -56,9 +56,15 @@ class Engine(ABC):
         """What this engine has; see :mod:`whorl.engines.capabilities`."""
         return REGISTRY[self.name]
 
-    def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
+    def refusal(self, step: Step | GatedStep, u: Tensor, *, learning: bool = False) -> str:
         """Why this engine cannot take the step on this image (and its derivative, when learning); empty if it can."""
+        if isinstance(step, GatedStep):
+            return self.capabilities.lacks_learned(step.form, u, learning=learning)
         return self.capabilities.lacks(step.form, u, learning=learning)
+
+    def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
+        """The stream after one application of a learned block; compiled engines have no derivative of it."""
+        raise NotImplementedError
 
     def undisturbed(self) -> AbstractContextManager[None]:
         """For many calls in a row with small operations of PyTorch between them: what keeps these out of the way."""

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from whorl.diffusivities import CLASSICAL
 from whorl.operators import CellGradient, ScaleStack, Smoothing
-from whorl.steps import BIHARMONIC, SHARED_EDGES, Form, Step
+from whorl.steps import BIHARMONIC, SHARED_EDGES, Form, GatedForm, Step
 
-__all__ = ["REGISTRY", "VOLUME", "Capabilities", "table"]
+__all__ = ["REGISTRY", "VOLUME", "Capabilities", "Learned", "table"]
 
 CLOSED = tuple(kind.name for kind in CLASSICAL)
 """Every diffusivity in closed form; all that compiles has all of them."""
@@ -25,6 +25,37 @@ VOLUME = 5
 
 
 @dataclass(frozen=True)
+class Learned:
+    """Which learned blocks there are loops for, in float32: fields of the orders 0, 1 and 2, and gates up to ``rho``.
+
+    Channels and fields are multiples of these numbers, and at most so many; ``alike`` says that both operators have as
+    many stencils of each order, ``profiles`` how many, where that is given.
+    """
+
+    channels: int = 1
+    fields: int = 1
+    most: int = 0
+    rho: int = 1
+    alike: bool = True
+    profiles: tuple[int, ...] = ()
+
+    def lacks(self, form: GatedForm) -> str:
+        """What is missing for a block; empty if nothing is."""
+        profiles, orders = (form.analysis.profiles, form.synthesis.profiles), len(form.fields)
+        if orders != 3 or not all(form.fields):
+            return f"a learned block with fields {form.fields} has no compiled form, only one with the orders 0, 1, 2"
+        if form.rho > self.rho:
+            return f"gates that are smoothed with rho = {form.rho} have no compiled form"
+        if form.channels % self.channels or any(count % self.fields for count in form.fields):
+            return f"{form.channels} channels and fields {form.fields} have no compiled form"
+        if self.most and max(form.channels, *form.fields) > self.most:
+            return f"more than {self.most} channels or fields of an order have no compiled form"
+        if (self.alike and profiles[0] != profiles[1]) or self.profiles not in ((), profiles[0]):
+            return f"a learned block with {profiles[0]} and {profiles[1]} stencils has no compiled form"
+        return ""
+
+
+@dataclass(frozen=True)
 class Capabilities:
     """What one engine (or the export, or the page) has.
 
@@ -33,6 +64,7 @@ class Capabilities:
     structure may have: ``"any"``, or ``"coupled"`` ones that are those of the flux, or one Gaussian of its own.
     ``square`` says whether Gaussians need square pixels, ``edges`` of which gradients the edge-enhancing law is known:
     of ``"any"``, or of a ``"single"`` one.
+    ``learned`` says which learned blocks; None stands for all of them.
     """
 
     device: str = ""
@@ -45,6 +77,7 @@ class Capabilities:
     scales: str = "any"
     square: bool = False
     edges: str = "any"
+    learned: Learned | None = None
 
     def lacks(self, form: Form | str, u: Tensor, *, learning: bool = False) -> str:
         """What is missing for a step on this image (and its derivative, when learning); empty if nothing is."""
@@ -96,7 +129,20 @@ class Capabilities:
             )
         return ""
 
-    def goes_forward(self, form: Form | str) -> bool:
+    def lacks_learned(self, form: GatedForm | str, u: Tensor, *, learning: bool = False) -> str:
+        """The same for a learned block on a stream."""
+        if self.learned is None:
+            return ""
+        if isinstance(form, str):
+            return form
+        missing = self.cannot_hold(u)
+        if missing or not u.numel():
+            return missing or f"a stream of shape {tuple(u.shape)} is empty"
+        if {(u.dtype, u.device)} | form.kinds != {(torch.float32, u.device)}:
+            return "a learned block has a compiled form in float32 alone, with its weights where the stream is"
+        return self.learned.lacks(form) or ("the derivative of a learned block has no compiled form" * learning)
+
+    def goes_forward(self, form: object) -> bool:
         """Whether there are derivatives forwards."""
         return isinstance(form, Form) and form.law in self.forward and not form.rho
 
@@ -121,6 +167,7 @@ REGISTRY = {
         dimensions=(2, 3),
         backward=EDGES,
         forward=EDGES,
+        learned=Learned(channels=2),
     ),
     "triton": Capabilities(
         device="cuda",
@@ -130,6 +177,7 @@ REGISTRY = {
         dimensions=(2, 3),
         backward=VARIATIONAL,
         scales="coupled",
+        learned=Learned(most=64, alike=False),
     ),
     "onnx": Capabilities(
         laws=EDGES,
@@ -140,7 +188,12 @@ REGISTRY = {
         scales="coupled",
     ),
     "pt2": Capabilities(laws=EDGES, diffusivities=(*CLOSED, "free-form"), dtypes=("float32",), square=True),
-    "page": Capabilities(laws=(*EVERY_LAW, CONTINUING), diffusivities=CLOSED, dtypes=("float32",)),
+    "page": Capabilities(
+        laws=(*EVERY_LAW, CONTINUING),
+        diffusivities=CLOSED,
+        dtypes=("float32",),
+        learned=Learned(channels=4, fields=4, profiles=(3, 2, 2)),
+    ),
 }
 """The three engines, the two formats of the export and the page, by name."""
 
@@ -156,6 +209,7 @@ def table() -> str:
         rows[law] = [_derivatives(part, law) for part in parts]
     for kind in (*CLOSED, "free-form"):
         rows[kind] = ["yes" if kind in part.diffusivities or not part.laws else "-" for part in parts]
+    rows["learned blocks"] = ["all" if part.learned is None else "value" for part in parts]
     rows["dimensions"] = [", ".join(map(str, part.dimensions)) for part in parts]
     rows["bits"] = [", ".join(kind.removeprefix("float") for kind in part.dtypes) or "any" for part in parts]
     return "\n".join(f"{title:28}{''.join(f'{word:11}' for word in words)}".rstrip() for title, words in rows.items())

@@ -17,7 +17,7 @@ from torch import Tensor
 from whorl.engines.base import Engine, Steps
 from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
-from whorl.steps import Form, Known, SpaceForm, Step
+from whorl.steps import Form, GatedStep, Known, SpaceForm, Step
 
 __all__ = ["CompiledEngine", "ForwardEngine", "each_known", "plane_form"]
 
@@ -44,8 +44,8 @@ class CompiledEngine(Engine):
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
         """The transposed derivative of one step at ``u``, applied to ``w``: by the image, and by the numbers."""
 
-    def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
-        if u.dim() != VOLUME:
+    def refusal(self, step: Step | GatedStep, u: Tensor, *, learning: bool = False) -> str:
+        if u.dim() != VOLUME or isinstance(step, GatedStep):
             return super().refusal(step, u, learning=learning)
         form = step.space
         missing = self.capabilities.cannot_hold(u) or (form if isinstance(form, str) else self.lacks_in_space(form, u))

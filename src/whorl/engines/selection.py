@@ -14,9 +14,9 @@ from torch.autograd import forward_ad
 from whorl.engines.base import Engine, Row, Steps
 from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
-from whorl.steps import Step
+from whorl.steps import GatedNumbers, GatedStep, Step
 
-__all__ = ["ENGINES", "advance", "select", "transformed"]
+__all__ = ["ENGINES", "advance", "apply", "select", "transformed"]
 
 ENGINES = ("auto", "reference", "numba", "triton")
 """What ``engine=`` takes. ``reference`` is plain PyTorch; ``auto`` takes the compiled engine of the image's device."""
@@ -53,6 +53,18 @@ def advance(
     return select(step, u, engine, learning=learning).chain(steps, u)
 
 
+def apply(step: GatedStep, u: Tensor, numbers: GatedNumbers, engine: str = "auto") -> Tensor:
+    """The stream after one application of a learned block, by the engine of that name.
+
+    Derivatives are the reference's. The stream stays as it lies in memory: CUDA kernels know it by that.
+    """
+    needed = (u, *numbers, *step.parameters()) if torch.is_grad_enabled() else ()
+    learning = any(part.requires_grad for part in needed if isinstance(part, Tensor))
+    if engine in ENGINES and (transformed(u) or (learning and engine == "auto")):
+        return ReferenceEngine().apply(step, u, numbers)
+    return choose(step, u, engine, learning=learning).apply(step, u, numbers)
+
+
 def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
     """The engine that takes the step on this image, and its derivatives when learning.
 
@@ -67,19 +79,19 @@ def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
     return choose(step, u, "reference" if engine in ENGINES and not _plain(u) else engine, learning=learning)
 
 
-def choose(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
+def choose(step: Step | GatedStep, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
     """The same for a tensor that holds numbers, which PyTorch does not trace."""
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r} is unknown. Known: {', '.join(ENGINES)}.")
     if engine == "reference":
         return ReferenceEngine()
     name = next((name for name in _HOMES if _HOMES[name][0] == u.device.type), "") if engine == "auto" else engine
-    form = step.space if u.dim() == VOLUME else step.form
+    form = step.space if u.dim() == VOLUME and isinstance(step, Step) else step.form
     reason = form if isinstance(form, str) else _missing(name)
     if not reason:
         chosen = _engine(name)
         reason = chosen.refusal(step, u, learning=learning)
-        if not reason and _forwards() and (u.dim() == VOLUME or not chosen.capabilities.goes_forward(step.form)):
+        if not reason and _forwards() and (u.dim() == VOLUME or not chosen.capabilities.goes_forward(form)):
             return ReferenceEngine()
         if not reason:
             return chosen

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from whorl import engines
 from whorl.activations.gated import Gated
-from whorl.blocks.gated import GatedBlock, StableGatedBlock, factorised
+from whorl.blocks.gated import GatedBlock, LearnedBlock, StableGatedBlock
 from whorl.blocks.guided import GuidedBlock
 from whorl.foundations.types import Image
 from whorl.networks.denoiser import Denoiser, value_range
@@ -146,18 +147,31 @@ class PhotoNetwork(TrainedNetwork):
 
         Every size of a batch is compiled anew, so this is for training.
         """
-        for block in self.blocks:
-            block.__dict__.pop("change", None)
+        for block in self.each():
+            block._compiled_call_impl = None
             if on:
-                assert isinstance(block, GatedBlock | StableGatedBlock)
-                block.__dict__["change"] = torch.compile(block.change, dynamic=False)
+                block.compile(dynamic=False)
         return self
 
-    def schedule(self) -> list[tuple[nn.Module, int]]:
+    def each(self) -> list[LearnedBlock]:
+        """The blocks."""
+        return [block for block in self.blocks if isinstance(block, LearnedBlock)]
+
+    @property
+    def engine(self) -> str:
+        """The engine that all blocks are taken by; see :mod:`whorl.engines`."""
+        return self.each()[0].engine
+
+    @engine.setter
+    def engine(self, name: str) -> None:
+        for block in self.each():
+            block.engine = name
+
+    def schedule(self) -> list[tuple[LearnedBlock, int]]:
         """The blocks in the order in which they are applied, with the number of the repetition."""
         if self.spec.alternate:
-            return [(block, k) for k in range(self.spec.repetitions) for block in self.blocks]
-        return [(block, k) for block in self.blocks for k in range(self.spec.repetitions)]
+            return [(block, k) for k in range(self.spec.repetitions) for block in self.each()]
+        return [(block, k) for block in self.each() for k in range(self.spec.repetitions)]
 
     def enter(self, f: Image) -> Image:
         """The stream at its beginning."""
@@ -202,17 +216,17 @@ class PhotoNetwork(TrainedNetwork):
     @property
     def floats_per_pixel(self) -> int:
         """What the computation holds for a pixel, about: streams, and the responses of a block where they are kept."""
-        block = self.blocks[0]
-        assert isinstance(block, GatedBlock | StableGatedBlock)
-        K1, K2, gate = block.analysis, block.synthesis, block.gate
-        return 4 * K1.channels if factorised(K1, K2, gate) else 3 * K1.channels + 4 * len(gate.get_buffer("spread"))
+        block = self.each()[0]
+        channels, stream = block.analysis.channels, block.gate.matrix.new_zeros(1, block.analysis.channels, 8, 8)
+        if engines.choose(block.description(), stream, self.engine).name == "numba":
+            return 4 * channels
+        return 3 * channels + 4 * len(block.gate.get_buffer("spread"))
 
     @property
     def multiplications(self) -> int:
         """How many for each pixel, operators carried out in factors; logarithms and exponentials are not counted."""
         total = sum(map.multiplications for map in self._ends())
         for block, _ in self.schedule():
-            assert isinstance(block, GatedBlock | StableGatedBlock)
             fields, responses = len(block.gate.orders), len(block.gate.get_buffer("spread"))
             # Squares of components, the gates' matrix and the gates themselves.
             total += block.analysis.multiplications + block.synthesis.multiplications

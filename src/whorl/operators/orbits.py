@@ -7,19 +7,59 @@ same with the axes exchanged; order 2 of :math:`e_i(y)\, e_j(x)` with opposite s
 :math:`o_i(y)\, o_j(x)`. So a stencil has three to six different numbers.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["EQUAL", "ODD", "OPPOSITE", "RADIUS", "TWICE_ODD", "coefficients"]
+from whorl.operators.steerable import SteerableMap
+
+__all__ = ["EQUAL", "GROUP", "ODD", "OPPOSITE", "RADIUS", "TWICE_ODD", "Factors", "coefficients", "factors", "grouped"]
 
 RADIUS = 2
+
+GROUP = 4
+"""Outputs of a mixing that kernels compute together: each input that is read serves all of them."""
 
 EQUAL = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # (i, j) and (j, i) with one coefficient
 ODD = tuple((i, j) for i in (0, 1, 2) for j in (1, 2))
 OPPOSITE = ((0, 1), (0, 2), (1, 2))
 TWICE_ODD = ((1, 1), (2, 2), (1, 2))
+
+
+class Factors(NamedTuple):
+    """An operator in two factors: few stencils, the same for all channels, and a mixing of their responses.
+
+    ``taps`` holds six coefficients for each stencil, ``mixing`` the numbers ``(fields, channels, profiles)`` of every
+    order.
+    """
+
+    taps: NDArray[np.float32]
+    mixing: list[Tensor]
+
+    @property
+    def profiles(self) -> tuple[int, ...]:
+        """Stencils of each order."""
+        return tuple(weight.shape[2] for weight in self.mixing)
+
+
+def factors(K: SteerableMap) -> Factors | None:
+    """The factors of an operator; None where its stencils have no such coefficients."""
+    taps = coefficients([K.taps(order) for order in range(len(K.fields))])
+    return None if taps is None else Factors(taps, [weight.detach() for weight in K.mixing])
+
+
+def grouped(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A matrix ``(outputs, inputs)`` as kernels read it: group by group of outputs, the numbers of an input first.
+
+    Missing outputs of the last group are zeros.
+    """
+    outputs, inputs = matrix.shape
+    whole = np.zeros((-(-outputs // GROUP) * GROUP, inputs), np.float32)
+    whole[:outputs] = matrix
+    return np.ascontiguousarray(whole.reshape(-1, GROUP, inputs).transpose(0, 2, 1)).reshape(-1)
 
 
 def coefficients(taps: list[Tensor]) -> NDArray[np.float32] | None:

@@ -1,10 +1,8 @@
 """Gaussian smoothing, the one definition that every model and every engine shares."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from importlib import import_module
-from importlib.util import find_spec
 from operator import mul
 
 import torch
@@ -21,8 +19,8 @@ TRUNCATE = 4.0
 """Where the Gaussian is cut, in standard deviations: the weights left out sum up to 6e-5."""
 
 
-LARGE = 2**16
-"""Pixels from which on compiled loops are worth loading."""
+FASTER: list[Callable[["Smoothing", Tensor], Tensor | None]] = []
+"""Other ways to the same bits, which engines offer when they are imported; None where a way does not apply."""
 
 LARGEST_RADIUS = 2**12
 """Radius in pixels up to which a Gaussian is summed up weight by weight."""
@@ -87,9 +85,9 @@ class Smoothing(nn.Module):
         """The smoothed image."""
         if self.radius == 0:
             return u
-        done = self._compiled(u)
-        if done is not None:
-            return done
+        for faster in FASTER:
+            if (done := faster(self, u)) is not None:
+                return done
         u, dimension = u.view_as(u), u.dim() - 2
         for axis, weights in enumerate(self.weights_along(dimension)):
             u = _along_axis(u, axis - dimension, weights)
@@ -129,18 +127,6 @@ class Smoothing(nn.Module):
 
     def extra_repr(self) -> str:
         return f"sigma={self.sigma:g}, radius={self.radius}"
-
-    def _compiled(self, u: Tensor) -> Tensor | None:
-        """The same result in every bit from compiled loops, for large images on the CPU when no gradient is needed."""
-        if type(u) is not Tensor or torch.compiler.is_compiling() or u.dim() != 4 or u.numel() < LARGE:
-            return None
-        if not self.uniform or u.device.type != "cpu" or find_spec("numba") is None:
-            return None
-        if torch.is_grad_enabled() and u.requires_grad:
-            return None
-        # Engines build on operators; here one of them is looked up, as an option.
-        result: Tensor | None = import_module("whorl.engines.cpu.plane.smoothing").smoothed(u, self.weights)
-        return result
 
 
 def _along_axis(u: Tensor, axis: int, weights: list[float]) -> Tensor:

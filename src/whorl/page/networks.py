@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from whorl.activations.gated import LARGEST, Gated
 from whorl.denoising import COLOUR, GREY
+from whorl.engines import REGISTRY
 from whorl.networks.photo import REFERENCE_LEVEL, PhotoNetwork
 from whorl.networks.photo_cards import load_photo_card
+from whorl.operators.orbits import factors, grouped
 from whorl.operators.steerable import SteerableMap
 
 __all__ = ["FOLDER", "OFFERED", "describe_networks", "numbers", "write_networks"]
@@ -63,12 +66,11 @@ def _names() -> list[str]:
 
 
 def _structure(network: PhotoNetwork) -> dict[str, Any]:
-    spec, analysis = network.spec, network.blocks[0].get_submodule("analysis")
-    assert isinstance(analysis, SteerableMap)
-    profiles = [weight.shape[2] for weight in analysis.mixing]
-    sides = [spec.width, *spec.fields]
-    if profiles != [3, 2, 2] or spec.rho > 1 or spec.alternate or spec.stable or any(side % 4 for side in sides):
-        raise ValueError(f"{spec}: the page's kernel has no loops for this structure.")
+    spec, form = network.spec, network.each()[0].description().form
+    lacking = REGISTRY["page"].lacks_learned(form, torch.zeros(1, spec.width, 8, 8))
+    if lacking or spec.alternate or spec.stable:
+        lacking = lacking or "its blocks are stable, or take turns"
+        raise ValueError(f"{spec}: the page's kernel has no loops for this structure: {lacking}.")
     return {
         "channels": spec.channels,
         "width": spec.width,
@@ -83,19 +85,19 @@ def _structure(network: PhotoNetwork) -> dict[str, Any]:
 
 
 def _ends(ends: SteerableMap) -> Iterator[Array]:
-    yield _coefficients(ends)
-    yield ends.weights[0].detach().permute(1, 2, 0).numpy()
+    found = factors(ends)
+    assert found is not None, "the stencils of a trained network have the symmetry of their order"
+    yield found.taps
+    yield found.mixing[0].permute(1, 2, 0).numpy()
 
 
 def _block(block: Any) -> Iterator[Array]:
-    from whorl.engines.cpu.learned.matrix_product import packed
-
-    analysis, synthesis, gate = block.analysis, block.synthesis, block.gate
-    yield _coefficients(analysis)
-    yield from (packed(weight.detach().flatten(1).numpy()) for weight in analysis.mixing)
-    yield _coefficients(synthesis)
-    yield from (packed(weight.detach().flatten(1).T.numpy()) for weight in synthesis.mixing)
-    yield packed(gate.matrix.detach().numpy())
+    form, gate = block.description().form, block.gate
+    yield form.analysis.taps
+    yield from (grouped(weight.flatten(1).numpy()) for weight in form.analysis.mixing)
+    yield form.synthesis.taps
+    yield from (grouped(weight.flatten(1).T.numpy()) for weight in form.synthesis.mixing)
+    yield grouped(gate.matrix.detach().numpy())
     yield gate.bias.detach().numpy()
     yield from _levels(gate)
 
@@ -106,11 +108,3 @@ def _levels(gate: Gated) -> Iterator[Array]:
     yield gate.level.detach().numpy() if gate.levelled else none
     yield (gate.units * gate.get_buffer("powers")).detach().numpy() if gate.levelled else none
     yield np.concatenate([none[: gate.scalars], 2 * gate.log_contrast.detach().numpy()])
-
-
-def _coefficients(ends: SteerableMap) -> Array:
-    from whorl.operators.orbits import coefficients
-
-    found = coefficients([ends.taps(order) for order in range(len(ends.fields))])
-    assert found is not None, "the stencils of a trained network have the symmetry of their order"
-    return found

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from whorl.engines.base import Row, Steps
+from whorl.engines.cpu.learned.gated import applied
 from whorl.engines.cpu.plane.by_strips import by_strips, diffusion_tensors
 from whorl.engines.cpu.plane.fields import Values, fields_of, gradients
 from whorl.engines.cpu.plane.held import held
@@ -19,7 +20,7 @@ from whorl.engines.cpu.space.volumes import advance_volume, lacks
 from whorl.engines.cpu.threads import alone
 from whorl.engines.cpu.workspace import flat, fresh, precision
 from whorl.engines.differentiable import ForwardEngine, plane_form
-from whorl.steps import Form, Known, SpaceForm, Step
+from whorl.steps import Form, GatedNumbers, GatedStep, Known, SpaceForm, Step
 
 __all__ = ["NumbaEngine"]
 
@@ -29,7 +30,7 @@ class NumbaEngine(ForwardEngine):
 
     name = "numba"
 
-    def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
+    def refusal(self, step: Step | GatedStep, u: Tensor, *, learning: bool = False) -> str:
         missing = super().refusal(step, u, learning=learning)
         return missing or ("" if _has_fma() else "this processor has no fused multiply-add")
 
@@ -71,6 +72,9 @@ class NumbaEngine(ForwardEngine):
         if steps.step.fidelity is None and steps.step.kept is None:
             return advance_volume(form, u, pairs, steps.mixes, steer=steer, out=out)
         return steps.one_by_one(u, lambda u, k: advance_volume(form, u, [pairs[k]], steer=steer))
+
+    def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
+        return applied(step, u, numbers)
 
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
         form, given, out = plane_form(step), Values.of(*numbers), torch.empty_like(u)

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from whorl.engines.base import Row, Steps
 from whorl.engines.capabilities import VOLUME
+from whorl.engines.cuda.learned.gated import applied, lacks_room
 from whorl.engines.cuda.plane.launches import Launches
 from whorl.engines.cuda.space.launches import VolumeLaunches, lacks
 from whorl.engines.differentiable import CompiledEngine, plane_form
 from whorl.engines.reference import ReferenceEngine
-from whorl.steps import Form, Known, Numbers, SpaceForm, Step
+from whorl.steps import Form, GatedNumbers, GatedStep, Known, Numbers, SpaceForm, Step
 
 __all__ = ["TritonEngine"]
 
@@ -43,8 +44,10 @@ class TritonEngine(CompiledEngine):
     def __init__(self) -> None:
         self._found: dict[tuple[object, ...], str] = {}
 
-    def refusal(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
+    def refusal(self, step: Step | GatedStep, u: Tensor, *, learning: bool = False) -> str:
         lacking = super().refusal(step, u, learning=learning)
+        if isinstance(step, GatedStep):
+            return lacking or lacks_room(step, u)
         if lacking or u.dim() == VOLUME:
             return lacking
         scales, size = len(plane_form(step).flux.taps), u[0].numel()
@@ -131,6 +134,9 @@ class TritonEngine(CompiledEngine):
             return after
 
         return steps.one_by_one(u, one)
+
+    def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
+        return applied(step, u, numbers)
 
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
         form, coefficients, out = plane_form(step), _coefficients(step, numbers), torch.empty_like(u)

@@ -11,10 +11,9 @@ border are computed like all others, and the transposed operator needs no specia
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from whorl.engines.cpu.arithmetic import at, compiled, expect, fma, put, source_stamp, zero
@@ -30,13 +29,13 @@ from whorl.engines.cpu.learned.gates import (
 )
 from whorl.engines.cpu.learned.lanes import LANES
 from whorl.engines.cpu.learned.matrix_product import padded, product
-from whorl.engines.cpu.learned.numbers import factors
+from whorl.engines.cpu.learned.numbers import Maps, Room, maps_of, offsets, sizes
 from whorl.engines.cpu.learned.stencil_rows import mixed_stencils, transposes
 from whorl.engines.cpu.plane.rows import copy_row
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
-from whorl.engines.selection import transformed
 from whorl.operators.orbits import RADIUS
+from whorl.steps import GatedForm, GatedNumbers, GatedStep
 
 __all__ = ["applied"]
 
@@ -47,30 +46,41 @@ SHORTEST = 48
 """Rows of a strip: a few more are computed at either end and thrown away."""
 
 
-def applied(
-    u: Tensor, analysis: Any, synthesis: Any, gate: Any, bias: Tensor, level: Tensor | None, tau: float
-) -> Tensor | None:
-    """The stream after one application, or None where there is no compiled form of it."""
-    if u.dtype != torch.float32 or transformed(u) or not u.numel():
-        return None
-    found = factors(analysis, synthesis, gate, level)
-    if found is None:
-        return None
-    u = u.detach().contiguous()
+class Tile(NamedTuple):
+    """Rows ``y0 <= y < y1`` and columns ``x0 <= x < x1`` of ``C`` channels of ``H x W`` pixels from ``base`` on.
+
+    Rows of responses are ``pitch`` apart.
+    """
+
+    base: int
+    C: int
+    H: int
+    W: int
+    y0: int
+    y1: int
+    x0: int
+    x1: int
+    pitch: int
+
+
+def applied(step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
+    """The stream after one application of a block that the engine has accepted."""
+    form, u = step.form, u.detach().contiguous()
+    assert isinstance(form, GatedForm)
     n, C, H, W = u.shape
     out = fresh(u)
     source, result = flat(u), flat(out)
-    work, margin = kernel(found.profiles, gate.rho), RADIUS + gate.rho
-    offsets = found.offsets(gate, bias, level)
+    work, margin = kernel(form.analysis.profiles, form.rho), RADIUS + form.rho
+    maps, added = maps_of(step, form), offsets(step, form, numbers.bias)
+    tau = np.float32(1.0 if numbers.tau is None else float(numbers.tau))
     strips = split(W, WIDEST - 2 * margin, 1)
     pitch = -(-(strips[-1][1] - strips[-1][0] + 2 * margin) // LANES) * LANES
-    sizes = found.sizes(C, pitch, gate.rho)
+    needed = sizes(form, pitch)
 
     def tile(image: int, y0: int, y1: int, x0: int, x1: int) -> None:
-        work(
-            source, result, image * C * H * W, C, H, W, y0, y1, x0, x1, pitch, *found.maps[image % len(found.maps)],
-            offsets[image % len(offsets)], np.float32(tau), *found.fields, *room(sizes, source.dtype),
-        )  # fmt: skip
+        where = Tile(image * C * H * W, C, H, W, y0, y1, x0, x1, pitch)
+        own = maps[image % len(maps)], added[image % len(added)]
+        work(source, result, where, *own, tau, form.fields, Room(*room(needed, source.dtype)))
 
     rows = bands(H, n * len(strips), SHORTEST)
     run(tile, [(image, *band, *strip) for image in range(n) for band in rows for strip in strips])
@@ -90,11 +100,8 @@ def _load(u: Any, base: int, H: int, W: int, y: int, x: int, rows: Any, target: 
 
 
 @cache
-def kernel(profiles: tuple[int, int, int], rho: int) -> Callable[..., int]:
-    """The kernel for so many stencils of each order, with smoothed invariants or without.
-
-    It fills rows ``y0 <= y < y1`` and columns ``x0 <= x < x1`` of all ``C`` channels of the picture at ``base``.
-    """
+def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
+    """The kernel that fills a tile, for so many stencils of each order, with smoothed invariants or without."""
     stamp = source_stamp()
     begin, more, transpose = mixed_stencils(profiles, 2, True), mixed_stencils(profiles, 2, False), transposes(profiles)
     P0, P1, P2 = profiles
@@ -102,11 +109,12 @@ def kernel(profiles: tuple[int, int, int], rho: int) -> Callable[..., int]:
 
     @compiled(cache=True)
     def tile(
-        u: Any, out: Any, base: int, C: int, H: int, W: int, y0: int, y1: int, x0: int, x1: int, pitch: int,
-        taps: Any, A0: Any, A1: Any, A2: Any, transposed_taps: Any, B0: Any, B1: Any, B2: Any, G: Any,
-        offset: Any, tau: float, F0: int, F1: int, F2: int,
-        stream: Any, S: Any, v: Any, gates: Any, seen: Any, smooth: Any, sums: Any, nothing: Any,
+        u: Any, out: Any, where: Tile, maps: Maps, offset: Any, tau: float, fields: tuple[int, int, int], room: Room
     ) -> int:  # fmt: skip
+        base, C, H, W, y0, y1, x0, x1, pitch = where
+        taps, A0, A1, A2, transposed_taps, B0, B1, B2, G = maps
+        stream, S, v, gates, seen, smooth, sums, nothing = room
+        F0, F1, F2 = fields
         wide = pitch + 2 * LANES
         # Where things lie: the responses of the stencils, and in every row the components of fields of the orders 1
         # and 2, the fields of order 0, and what gates see of the others.

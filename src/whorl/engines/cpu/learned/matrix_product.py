@@ -3,34 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
 from whorl.engines.cpu.arithmetic import compiled, intrinsic
 from whorl.engines.cpu.learned.lanes import LANES, memories, rounds
+from whorl.operators.orbits import GROUP
 
-__all__ = ["GROUP", "packed", "padded", "product"]
-
-GROUP = 4
-"""Outputs computed together: each input that is read serves all of them."""
+__all__ = ["padded", "product"]
 
 
 @compiled(inside=True)
 def padded(count: int) -> int:
     """So many outputs as whole groups."""
     return -(-count // GROUP) * GROUP
-
-
-def packed(matrix: NDArray[Any]) -> NDArray[np.float32]:
-    """A matrix ``(outputs, inputs)`` as :func:`product` reads it: group by group, the four numbers of an input first.
-
-    Missing outputs of the last group are zeros.
-    """
-    outputs, inputs = matrix.shape
-    whole = np.zeros((padded(outputs), inputs), np.float32)
-    whole[:outputs] = matrix
-    return np.ascontiguousarray(whole.reshape(-1, GROUP, inputs).transpose(0, 2, 1)).reshape(-1)
 
 
 def _group(vectors: int) -> Callable[..., None]:
@@ -78,7 +63,7 @@ def product(
 ) -> None:  # fmt: skip
     """``target = start + matrix source`` for rows of ``pitch`` pixels, one below the other.
 
-    The matrix is packed; ``start`` has a number for each output. The pitch is a multiple of ``LANES``.
+    The matrix is grouped; ``start`` has a number for each output. The pitch is a multiple of ``LANES``.
     """
     for x in range(0, pitch - LANES, 2 * LANES):
         for f in range(0, outputs, GROUP):

@@ -1,8 +1,7 @@
 """The trained numbers of a block in the order in which its compiled loops read them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -10,93 +9,89 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl.engines.cpu.learned.lanes import LANES
-from whorl.engines.cpu.learned.matrix_product import packed, padded
-from whorl.foundations.versions import version
-from whorl.operators.orbits import coefficients
+from whorl.engines.cpu.learned.matrix_product import padded
+from whorl.operators.orbits import grouped
+from whorl.steps import GatedForm, GatedStep
 
-__all__ = ["Factors", "factors"]
+__all__ = ["Maps", "Room", "maps_of", "offsets", "sizes"]
 
 Array = NDArray[np.float32]
 
-_known: WeakKeyDictionary[Any, tuple[Any, "Factors | None"]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[GatedForm, tuple[list[float] | None, list["Maps"]]] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True)
-class Factors:
-    """Stencils and mixing of both operators, and the matrix of the gate.
+class Maps(NamedTuple):
+    """Stencils and mixing of both operators by the orders 0, 1, 2, and the matrix of the gate, for one noise level."""
 
-    Attributes
-    ----------
-    profiles, fields : tuple of int
-        Stencils and fields of the orders 0, 1, 2.
-    maps : list
-        For each noise level the arrays that the kernel takes, in its order.
-    """
-
-    profiles: tuple[int, int, int]
-    fields: tuple[int, int, int]
-    maps: list[tuple[Array, ...]]
-
-    def offsets(self, gate: Any, bias: Tensor, level: Tensor | None) -> Array:
-        """The numbers that the gates add, for each noise level."""
-        own = gate.offset(bias, _column(level)).flatten(1).detach().numpy()
-        whole = np.zeros((len(own), sum(map(padded, self.fields))), np.float32)
-        whole[:, _places(self.fields)] = own
-        return whole
-
-    def sizes(self, channels: int, pitch: int, rho: int) -> tuple[int, ...]:
-        """Room for the stream, the responses of the stencils, fields, gates, what they see, smoothed rows, and sums."""
-        responses = sum(padded(channels * p) * (1 if m == 0 else 2) for m, p in enumerate(self.profiles))
-        gates, wide = sum(map(padded, self.fields)), pitch + 2 * LANES
-        components = 2 * (gates - padded(self.fields[0]))
-        return (
-            5 * channels * wide, responses * pitch + LANES, (rho + 1) * (components + gates) * pitch + 2 * LANES,
-            gates * pitch, rho * gates * pitch + LANES, 3 * rho * gates * pitch + LANES, 5 * channels * wide,
-            max(gates, responses),
-        )  # fmt: skip
+    taps: Any
+    A0: Any
+    A1: Any
+    A2: Any
+    transposed_taps: Any
+    B0: Any
+    B1: Any
+    B2: Any
+    G: Any
 
 
-def factors(analysis: Any, synthesis: Any, gate: Any, level: Tensor | None) -> Factors | None:
-    """The factors of a block for one noise level, or one for each picture; found once for each state of the weights.
+class Room(NamedTuple):
+    """Of a strip: the stream, responses of the stencils, fields, gates, what they see, smoothed rows, sums, zeros."""
 
-    None where the block has other orders, other stencils, or another smoothing than there are loops for.
-    """
-    tensors = [*analysis.parameters(), *analysis.buffers(), *synthesis.parameters(), *synthesis.buffers()]
-    tensors += gate.parameters()
-    levels = None if level is None else level.flatten().tolist()
-    state = [(tensor.data_ptr(), version(tensor)) for tensor in tensors], levels
-    if gate not in _known or _known[gate][0] != state:
-        _known[gate] = state, _factors(analysis, synthesis, gate, level)
-    return _known[gate][1]
+    stream: Any
+    S: Any
+    v: Any
+    gates: Any
+    seen: Any
+    smooth: Any
+    sums: Any
+    nothing: Any
 
 
-def _factors(analysis: Any, synthesis: Any, gate: Any, level: Tensor | None) -> Factors | None:
-    profiles = tuple(weight.shape[2] for weight in analysis.mixing)
-    if len(profiles) != 3 or profiles != tuple(weight.shape[2] for weight in synthesis.mixing):
-        return None
-    if not all(analysis.fields) or analysis.channels % 2 or gate.rho > 1:
-        return None
-    if level is not None and level.shape[1:] != (1, 1, 1):
-        return None  # a map of levels
-    taps = [coefficients([K.taps(order) for order in range(3)]) for K in (analysis, synthesis)]
-    if taps[0] is None or taps[1] is None:
-        return None
-    maps = []
-    for scale in gate.scale(_column(level)).flatten(1).detach():
-        # Fields of the orders 1 and 2 are computed in units in which their invariants need no factor.
-        roots = scale.sqrt()
-        roots[: gate.scalars] = 1
-        units = [part[:, None, None] for part in roots.split(analysis.fields)]
-        first = [_by_pairs(w.detach() * unit) for w, unit in zip(analysis.mixing, units, strict=True)]
-        second = [
-            packed((w.detach() / unit).flatten(1).T.numpy()) for w, unit in zip(synthesis.mixing, units, strict=True)
-        ]
-        seen, places = scale.clone(), _places(analysis.fields)
-        seen[gate.scalars :] = 1
-        matrix = np.zeros((sum(map(padded, analysis.fields)),) * 2, np.float32)
-        matrix[np.ix_(places, places)] = (gate.matrix.detach() * seen).numpy()
-        maps.append((taps[0], *first, taps[1], *second, packed(matrix)))
-    return Factors(profiles, analysis.fields, maps)
+def maps_of(step: GatedStep, form: GatedForm) -> list[Maps]:
+    """For one noise level, or for that of each picture; found once for each state of the weights."""
+    levels = None if step.level is None else step.level.flatten().tolist()
+    if form not in _known or _known[form][0] != levels:
+        scales = step.gate.scale(_column(step.level)).flatten(1).detach()
+        _known[form] = levels, [_maps(step, form, scale) for scale in scales]
+    return _known[form][1]
+
+
+def offsets(step: GatedStep, form: GatedForm, bias: Tensor) -> Array:
+    """The numbers that the gates add, for each noise level."""
+    own = step.gate.offset(bias, _column(step.level)).flatten(1).detach().numpy()
+    whole = np.zeros((len(own), sum(map(padded, form.fields))), np.float32)
+    whole[:, _places(form.fields)] = own
+    return whole
+
+
+def sizes(form: GatedForm, pitch: int) -> tuple[int, ...]:
+    """Numbers in each part of the room."""
+    C, rho = form.channels, form.rho
+    responses = sum(padded(C * p) * (1 if m == 0 else 2) for m, p in enumerate(form.analysis.profiles))
+    gates, wide = sum(map(padded, form.fields)), pitch + 2 * LANES
+    components = 2 * (gates - padded(form.fields[0]))
+    return Room(
+        stream=5 * C * wide,
+        S=responses * pitch + LANES,
+        v=(rho + 1) * (components + gates) * pitch + 2 * LANES,
+        gates=gates * pitch,
+        seen=rho * gates * pitch + LANES,
+        smooth=3 * rho * gates * pitch + LANES,
+        sums=5 * C * wide,
+        nothing=max(gates, responses),
+    )
+
+
+def _maps(step: GatedStep, form: GatedForm, scale: Tensor) -> Maps:
+    # Fields of the orders 1 and 2 are computed in units in which their invariants need no factor.
+    gate, roots, seen, places = step.gate, scale.sqrt(), scale.clone(), _places(form.fields)
+    roots[: gate.scalars], seen[gate.scalars :] = 1, 1
+    units = [part[:, None, None] for part in roots.split(form.fields)]
+    first = [_by_pairs(w * unit) for w, unit in zip(form.analysis.mixing, units, strict=True)]
+    second = [grouped((w / unit).flatten(1).T.numpy()) for w, unit in zip(form.synthesis.mixing, units, strict=True)]
+    matrix = np.zeros((sum(map(padded, form.fields)),) * 2, np.float32)
+    matrix[np.ix_(places, places)] = (gate.matrix.detach() * seen).numpy()
+    return Maps(*(form.analysis.taps, *first, form.synthesis.taps, *second, grouped(matrix)))
 
 
 def _column(level: Tensor | None) -> Tensor | None:

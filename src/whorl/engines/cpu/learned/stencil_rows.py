@@ -18,7 +18,7 @@ __all__ = ["mixed_stencils", "transposes"]
 
 
 @cache
-def mixed_stencils(profiles: tuple[int, int, int], channels: int, begin: bool) -> Callable[..., None]:
+def mixed_stencils(profiles: tuple[int, ...], channels: int, begin: bool) -> Callable[..., None]:
     """Fields from the stencils of so many channels: added to ``v``, or written to it where a sum is to ``begin``.
 
     ``rows`` holds the pixels of five rows, the first channel from ``r0 .. r4`` on and others ``wide`` apart, and two
@@ -101,7 +101,7 @@ def mixed_stencils(profiles: tuple[int, int, int], channels: int, begin: bool) -
 
 
 @cache
-def transposes(profiles: tuple[int, int, int]) -> Callable[..., None]:
+def transposes(profiles: tuple[int, ...]) -> Callable[..., None]:
     """The transposes of all stencils of a row, summed up onto five rows ``r0 .. r4``, of which the last is begun anew.
 
     The last two pixels of the rows are not complete. ``LANES`` numbers before the rows are written over, and as many

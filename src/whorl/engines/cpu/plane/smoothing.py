@@ -9,25 +9,18 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from whorl.engines.cpu.arithmetic import compiled, source_stamp
 from whorl.engines.cpu.gaussian import TWICE, smooth_columns, smooth_rows
 from whorl.engines.cpu.threads import bands, run
 from whorl.engines.cpu.workspace import flat, fresh, room
-from whorl.engines.selection import transformed
 
 __all__ = ["smoothed"]
 
 
-def smoothed(u: Tensor, weights: Sequence[float]) -> Tensor | None:
-    """The image ``(n, c, y, x)`` smoothed with ``w_0 .. w_R`` along y, then along x.
-
-    None where PyTorch records or transforms what happens to it.
-    """
-    if u.dtype not in (torch.float32, torch.float64) or transformed(u) or not u.numel():
-        return None
+def smoothed(u: Tensor, weights: Sequence[float]) -> Tensor:
+    """The image ``(n, c, y, x)`` smoothed with ``w_0 .. w_R`` along y, then along x."""
     u = u.detach().contiguous()
     n, C, H, W = u.shape
     out = fresh(u)

@@ -21,11 +21,11 @@ from whorl.engines.capabilities import interpreted
 from whorl.engines.cuda.learned.gates import gate_kernel
 from whorl.engines.cuda.learned.kernels import analysis_kernel, copy_kernel, synthesis_kernel
 from whorl.engines.cuda.learned.numbers import Matrices, matrices
-from whorl.engines.selection import transformed
 from whorl.foundations.versions import version
 from whorl.operators.orbits import RADIUS
+from whorl.steps import GatedForm, GatedNumbers, GatedStep
 
-__all__ = ["applied"]
+__all__ = ["applied", "lacks_room"]
 
 LARGEST = 2**31
 """Numbers of one picture: places in it are counted in 32 bits."""
@@ -80,27 +80,36 @@ class Prepared:
     reach: float
 
 
-def applied(
-    u: Tensor, analysis: Any, synthesis: Any, gate: Any, bias: Tensor, level: Tensor | None, tau: float | Tensor
-) -> Tensor | None:
-    """The stream after one application, or None where there are no kernels for it."""
-    _, _, H, W = u.shape
-    # The copy in float16 looks so far beyond the border; a single reflection must reach it.
-    margin = 2 * RADIUS + gate.rho
-    if u.dtype != torch.float32 or u.device != gate.matrix.device or not u.numel() or min(H, W) < margin:
-        return None
-    if transformed(u) or not rounding_allowed():
-        return None
-    if level is not None and level.shape[1:] != (1, 1, 1):
-        return None  # a map of levels
-    found = matrices(analysis, synthesis, gate)
-    if found is None or (H + 2 * margin) * (W + 2 * margin) * found.components >= LARGEST:
-        return None
+def lacks_room(step: GatedStep, u: Tensor) -> str:
+    """Why an accepted block has no kernels for a stream of this size, or now; empty if it has."""
+    form, (H, W) = _accepted(step), u.shape[2:]
+    margin = _margin(form)
+    if min(H, W) < margin:
+        return f"a picture of {H} x {W} pixels, less than {margin} along a side, has no compiled form on CUDA devices"
+    if (H + 2 * margin) * (W + 2 * margin) * matrices(step, form).components >= LARGEST:
+        return f"a picture of {H} x {W} pixels is too large for a launch"
+    return "" if rounding_allowed() else "its kernels round to 11 bits, which torch is told not to (allow_tf32)"
+
+
+def applied(step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
+    """The stream after one application of a block that the engine has accepted."""
+    form = _accepted(step)
+    found, margin, tau = matrices(step, form), _margin(form), numbers.tau
     given, u = u, u.detach().permute(0, 2, 3, 1).contiguous()
     prepared = _begun(given, u, found, margin)
-    v = _fields(prepared, found, found.numbers(gate, bias, level))
-    growth = found.growth(tau if isinstance(tau, float) else 2 / max(analysis.squared_norm_bound(), 1e-30))
-    return _stepped(u, v, found, found.step(tau), prepared, margin, growth)
+    v = _fields(prepared, found, found.numbers(step, numbers.bias))
+    growth = found.growth(1.0 if tau is None else 2 / max(step.analysis.squared_norm_bound(), 1e-30))
+    return _stepped(u, v, found, found.one if tau is None else tau.detach(), prepared, margin, growth)
+
+
+def _accepted(step: GatedStep) -> GatedForm:
+    assert isinstance(step.form, GatedForm)
+    return step.form
+
+
+def _margin(form: GatedForm) -> int:
+    """How far the copy in float16 looks beyond the border; a single reflection must reach it."""
+    return 2 * RADIUS + form.rho
 
 
 def rounding_allowed() -> bool:

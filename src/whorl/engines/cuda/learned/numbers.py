@@ -1,7 +1,7 @@
 """The trained numbers of a block as the matrices that its CUDA kernels multiply with."""
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,12 +13,13 @@ from torch import Tensor
 
 from whorl.engines.cuda.learned.orbits import USUAL
 from whorl.foundations.versions import version
-from whorl.operators.orbits import coefficients
+from whorl.operators.orbits import Factors
+from whorl.steps import GatedForm, GatedStep
 
 __all__ = ["Matrices", "matrices"]
 
-SMALLEST, LARGEST = 16, 64
-"""Sizes of the matrix units' operands, and of what fits into registers."""
+SMALLEST = 16
+"""Size of the matrix units' operands."""
 
 TOP = 60000.0
 """Below the largest number of float16, with room for rounding."""
@@ -26,7 +27,7 @@ TOP = 60000.0
 POWER = -1 / math.log(2.0)
 r"""The logistic function is :math:`1 / (1 + 2^p)` with the power :math:`p = -z / \log 2`."""
 
-_known: WeakKeyDictionary[Any, tuple[Any, "Matrices | None"]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[GatedForm, "Matrices"] = WeakKeyDictionary()
 
 
 @dataclass
@@ -64,7 +65,10 @@ class Matrices:
     added: float
     level: tuple[Tensor | None, Hashable] = (None, -1)
     table: dict[int, Tensor] = field(default_factory=dict)
-    steps: dict[float, Tensor] = field(default_factory=dict)
+    one: Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.one = self.gate.new_ones((), dtype=torch.float32)  # the size of a step, on the device
 
     @property
     def components(self) -> int:
@@ -93,19 +97,12 @@ class Matrices:
         """
         return _power_below(TOP / (USUAL.value * self.fields_within))
 
-    def step(self, tau: float | Tensor) -> Tensor:
-        """The step size on the device."""
-        if isinstance(tau, Tensor):
-            return tau.detach()
-        if tau not in self.steps:
-            self.steps[tau] = self.gate.new_full((), tau, dtype=torch.float32)
-        return self.steps[tau]
-
-    def numbers(self, gate: Any, bias: Tensor, level: Tensor | None) -> Tensor:
+    def numbers(self, step: GatedStep, bias: Tensor) -> Tensor:
         """For each picture the factors of the invariants and what the gates add.
 
         All repetitions of a block are given the same tensor as their level: the numbers of all are found at once.
         """
+        gate, level = step.gate, step.level
         state = None if level is None else version(level)
         if self.level[0] is not level or self.level[1] != state:
             self.level, self.table = (level, state), self._table(gate, list(gate.bias), level)
@@ -122,41 +119,20 @@ class Matrices:
         return {bias.data_ptr(): each for bias, each in zip(biases, found, strict=True)}
 
 
-def matrices(analysis: Any, synthesis: Any, gate: Any) -> Matrices | None:
-    """The matrices of a block, found once for each state of the weights.
-
-    None where the block has other orders, other stencils, more fields, or another smoothing than there are kernels for.
-    """
-    state = [(each.data_ptr(), version(each)) for module in (analysis, synthesis, gate) for each in _tensors(module)]
-    if gate not in _known or _known[gate][0] != state:
+def matrices(step: GatedStep, form: GatedForm) -> Matrices:
+    """The matrices of a block, found once for each state of the weights."""
+    if form not in _known:
         with torch.no_grad():
-            _known[gate] = state, _matrices(analysis, synthesis, gate)
-    return _known[gate][1]
+            _known[form] = _matrices(step.gate, form)
+    return _known[form]
 
 
-def _tensors(module: Any) -> Iterator[Tensor]:
-    """Parameters and buffers. torch's own lists take as long to make as the kernels to run on a small picture."""
-    yield from module._parameters.values()
-    yield from module._buffers.values()
-    for child in module._modules.values():
-        yield from _tensors(child)
-
-
-def _matrices(analysis: Any, synthesis: Any, gate: Any) -> Matrices | None:
-    kinds = {(each.dtype, each.device) for part in (analysis, synthesis, gate) for each in part.parameters()}
-    if kinds != {(torch.float32, gate.matrix.device)}:
-        return None
-    if len(analysis.fields) != 3 or not all(analysis.fields) or gate.rho > 1:
-        return None
-    fields, channels = tuple(map(_filled, analysis.fields)), _filled(analysis.channels)
-    if max(*fields, channels) > LARGEST:
-        return None
-    first, second = _stencils(analysis), _stencils(synthesis)
-    if first is None or second is None:
-        return None
+def _matrices(gate: Any, form: GatedForm) -> Matrices:
+    fields, channels = tuple(map(_filled, form.fields)), _filled(form.channels)
+    first, second = _stencils(form.analysis), _stencils(form.synthesis)
     # Stencils of order 1 are odd: their transposes have the opposite sign.
     back = [(-w if order == 1 else w).mT for order, w in enumerate(second[1])]
-    places = [sum(fields[:m]) + f for m, count in enumerate(analysis.fields) for f in range(count)]
+    places = [sum(fields[:m]) + f for m, count in enumerate(form.fields) for f in range(count)]
     # The kernels take logarithms and powers to the base 2.
     units = torch.full((len(places),), POWER).to(gate.matrix)
     units[gate.scalars :] = -1.0
@@ -166,7 +142,7 @@ def _matrices(analysis: Any, synthesis: Any, gate: Any) -> Matrices | None:
     return Matrices(
         channels,
         fields,
-        tuple(-(-count // 8) * 8 for count in analysis.fields),
+        tuple(-(-count // 8) * 8 for count in form.fields),
         [_whole(w, channels, f) for w, f in zip(first[1], fields, strict=True)],
         [_whole(w, f, channels) for w, f in zip(back, fields, strict=True)],
         first[0],
@@ -181,19 +157,15 @@ def _filled(count: int) -> int:
     return max(SMALLEST, 1 << (count - 1).bit_length())
 
 
-def _stencils(K: Any) -> tuple[dict[str, Any], list[Tensor]] | None:
+def _stencils(K: Factors) -> tuple[dict[str, Any], list[Tensor]]:
     """Taps and mixing ``(p, channels, fields)`` of an operator for stencils that need fewer products.
 
     Of as many orbits as there are stencils, each stencil has the tap 1 on one and 0 on the others: these are
     combinations of the given stencils. Then their mixing is that of the given ones times their taps there.
     """
-    given = coefficients([K.taps(order) for order in range(3)])
-    if given is None:
-        return None
     taps, mixing = {}, []
-    for order, (T, w) in enumerate(
-        zip(np.split(given.reshape(-1, 6).astype(np.float64), _ends(K)), K.mixing, strict=True)
-    ):
+    given = np.split(K.taps.reshape(-1, 6).astype(np.float64), np.cumsum(K.profiles)[:-1])
+    for order, (T, w) in enumerate(zip(given, K.mixing, strict=True)):
         orbits = _independent(T)
         reduced = np.linalg.solve(T[:, orbits], T)
         reduced[:, orbits] = np.eye(len(T))
@@ -226,11 +198,6 @@ def _response_bounds(taps: dict[str, Any]) -> list[Tensor]:
     sizes = torch.tensor([[1, 4, 4, 4, 4, 8], [2, 2, 4, 4, 4, 4], [4, 4, 8, 4, 4, 8]], dtype=torch.float32)
     sums = [torch.tensor(taps[f"T{order}"]).abs() * sizes[order] for order in range(3)]
     return [sums[0].sum(1), sums[1].sum(1), sums[2].unflatten(1, (2, 3)).sum(2).amax(1)]
-
-
-def _ends(K: Any) -> list[int]:
-    counts = [weight.shape[2] for weight in K.mixing]
-    return [counts[0], counts[0] + counts[1]]
 
 
 def _independent(T: NDArray[np.float64]) -> list[int]:
