@@ -35,11 +35,11 @@ test-slow: $(VENV)/.dev
 	$(PYTEST) -m slow
 	HYPOTHESIS_PROFILE=long $(PYTEST) tests/properties
 
-# Deliberate faults in the core folders, and whether the tests notice them; for example
-# `make mutate WORDS="schemes energies"` or `make mutate WORDS="--sample 30"`. With `--record FILE` an interrupted run goes
-# on where it stopped. Results: tests/mutation/results.md.
+# Deliberate faults in each folder, and whether the tests notice them; which faults and tests: mutation/plans.py. For
+# example `make mutate WORDS="schemes energies"` or `make mutate WORDS="engines --sample 30 --write"`. With
+# `--record FILE` an interrupted run goes on where it stopped. Results: mutation/results.md.
 mutate: $(VENV)/.dev
-	PYTHONPATH=tests $(BIN)/python -m mutation.mutate $(WORDS)
+	$(BIN)/python -m mutation.mutate $(WORDS)
 
 # The page's WebAssembly kernel is committed; rebuild it after a change in web/kernel (needs clang and lld).
 kernel:
@@ -50,8 +50,8 @@ screenshots: $(VENV)/.dev
 	WHORL_BROWSER_REQUIRED=1 WHORL_SCREENSHOTS=docs/images $(PYTEST) tests/page/test_looks.py -k screenshots
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests mutation
+	$(BIN)/ruff format --check src tests mutation
 	$(BIN)/mypy
 
 $(VENV)/.bench: $(VENV)/.core

@@ -1,4 +1,4 @@
-"""``make mutate``: put one deliberate fault after another into the core folders and see whether the tests notice.
+"""``make mutate``: put one deliberate fault after another into a folder and see whether the tests notice.
 
 Nothing on the disk changes. Each fault is tried in a process of its own, with the tests that run the faulty line.
 """
@@ -15,19 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mutation.mutants import Mutant, mutants
+from mutation.plans import PLANS
 from mutation.record import Record
+from mutation.results import write_down
 from mutation.trials import ROOT, Trial, Work, answer, in_copies, start, with_an_import
 
 SOURCE = ROOT / "src" / "whorl"
-TESTS = {
-    "operators": ["tests/operators", "tests/networks/test_multiplications.py"],
-    "diffusivities": ["tests/test_diffusivities.py"],
-    "activations": ["tests/activations", "tests/energies", "tests/test_gated.py"],
-    "energies": ["tests/energies"],
-    "schemes": ["tests/schemes"],
-    "models": ["tests/models", "tests/schemes", "tests/test_public_names.py", "tests/test_images.py"],
-}
-"""The tests that must notice a fault in a folder, besides the examples in its docstrings."""
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 """Changes that leave every result as it was, each with the reason; they are not tried."""
 GOAL = 0.95
@@ -45,16 +38,34 @@ class Verdict:
         return self.killed / max(1, self.killed + len(self.survived))
 
 
-def trials(folder: str, sample: int, seed: int) -> list[Trial]:
-    """All faults of a folder, or a sample of so many."""
-    known = equivalent()
-    found = [
-        Trial(folder, path, mutant)
+def sources(folder: str) -> dict[Path, str]:
+    """The files that get faults."""
+    return {
+        path: path.read_text(encoding="utf-8")
         for path in sorted((SOURCE / folder).rglob("*.py"))
-        for mutant in mutants(path.read_text(encoding="utf-8"))
+        if not path.relative_to(SOURCE).as_posix().startswith(PLANS[folder].without or "/")
+    }
+
+
+def trials(folder: str, sample: int | None = None, seed: int | None = None) -> list[Trial]:
+    """The faults that the folder's plan asks for, or a sample of so many; 0 is all of them."""
+    plan, texts, known = PLANS[folder], sources(folder), equivalent()
+    found = [
+        (path, number)
+        for path, text in texts.items()
+        for number, mutant in enumerate(mutants(text, written=()))
         if not any(entry.means(path.relative_to(SOURCE).as_posix(), mutant) for entry in known)
     ]
-    return random.Random(seed).sample(found, sample) if 0 < sample < len(found) else found
+    sample = plan.sample if sample is None else sample
+    if 0 < sample < len(found):
+        found = sorted(random.Random(plan.seed if seed is None else seed).sample(found, sample))
+    chosen = {path: {number for place, number in found if place == path} for path in texts}
+    return [
+        Trial(folder, path, mutant)
+        for path, numbers in chosen.items()
+        for number, mutant in enumerate(mutants(texts[path], written=numbers))
+        if number in numbers
+    ]
 
 
 @dataclass(frozen=True)
@@ -101,8 +112,9 @@ def judge(
             show(f"survived: {trial}")
 
     known = (record or Record(None)).tests
-    places = [f"src/whorl/{folder}", *TESTS[folder]]
-    outcome = in_copies(Work(folder, places, chosen, show, decided, known, seconds, longest))
+    plan = PLANS[folder]
+    places = [f"src/whorl/{folder}", *plan.tests]
+    outcome = in_copies(Work(folder, places, chosen, show, decided, known, seconds, longest, plan.compiled))
     verdict = Verdict(outcome.killed, [str(trial) for trial in outcome.survived])
     show(f"{folder}: {outcome.killed} noticed in copies, {len(outcome.undecided)} to be tried with an import")
     for undecided in outcome.undecided:
@@ -149,10 +161,12 @@ def report(verdicts: dict[str, Verdict]) -> tuple[str, bool]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
+    """What the command line asks for; 0 where every folder reaches the goal."""
     parser = argparse.ArgumentParser(prog="make mutate", description=__doc__.splitlines()[0])
-    parser.add_argument("folders", nargs="*", choices=[*TESTS, []], help="which folders; all by default")
-    parser.add_argument("--sample", type=int, default=0, help="this many faults from each folder, drawn by --seed")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("folders", nargs="*", choices=[*PLANS, []], help="which folders; all by default")
+    parser.add_argument("--sample", type=int, help="this many faults from each folder; 0 for all; else as in plans.py")
+    parser.add_argument("--seed", type=int, help="of the sample; else as in plans.py")
+    parser.add_argument("--write", action="store_true", help="write the shares into results.md, with date and commit")
     parser.add_argument(
         "--record", type=Path, help="a file of what is decided; faults it knows as noticed are not tried again"
     )
@@ -168,7 +182,7 @@ def main(words: Sequence[str] | None = None) -> int:
     record = Record(chosen.record and chosen.record.resolve())
     os.environ["OMP_NUM_THREADS"] = "1"
     os.chdir(ROOT)
-    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT)]
     # Loaded once for all trials; nothing of whorl is, since each trial imports its own.
     import hypothesis
     import numpy as np  # noqa: F401
@@ -181,7 +195,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     hypothesis.settings.load_profile("faults")
     torch.set_num_threads(1)
-    folders = chosen.folders or list(TESTS)
+    folders = chosen.folders or list(PLANS)
     screen = os.dup(1)  # the processes of the trials are silent
     verdicts = {}
     for folder in folders:
@@ -196,6 +210,8 @@ def main(words: Sequence[str] | None = None) -> int:
             chosen.seconds,
             chosen.longest,
         )
+        if chosen.write:
+            write_down(folder, verdicts[folder].killed, len(verdicts[folder].survived), words or sys.argv[1:])
     text, reached = report(verdicts)
     print(text)
     print(f"Goal: {GOAL:.0%} killed in every folder: {'reached' if reached else 'missed'}.")

@@ -14,6 +14,7 @@ import resource
 import select
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -28,8 +29,10 @@ from mutation.mutants import Mutant
 
 __all__ = ["ROOT", "Decided", "Trial", "Undecided", "Work", "answer", "in_copies", "start", "with_an_import"]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 MEMORY = 8 * 2**30
+COMPILING = 600
+"""Seconds of a processor that the machine code of a faulty engine may take beside its tests."""
 LIKELY = 8
 """So many of the tests that noticed the last faults of the same file are tried before all others."""
 
@@ -61,6 +64,7 @@ class Undecided:
     trial: Trial
     tests: list[str]
     seconds: float
+    compiled: bool = False
 
 
 @dataclass
@@ -88,7 +92,7 @@ class Work:
     """The faults of a folder, the places of its tests, and who is told what becomes of them.
 
     For each fault the quickest tests that take so many seconds together are run, and no test that takes longer than the
-    longest may.
+    longest may. Which lines of ``compiled`` code run nobody sees: each of its faults is tried with all the tests.
     """
 
     folder: str
@@ -99,6 +103,7 @@ class Work:
     known: KnownTests
     seconds: float = math.inf
     longest: float = math.inf
+    compiled: bool = False
 
     @property
     def source(self) -> Path:
@@ -127,7 +132,10 @@ def with_an_import(undecided: Undecided) -> str:
         sys.meta_path.insert(0, FaultyModule(trial.module, trial.path, trial.mutant.source))
         return _pytest(list(dict.fromkeys(test.split("::")[0] for test in order)), [Chosen()])
 
-    ended = _in_a_process(tests, 30 + 5 * undecided.seconds)
+    ended = _in_a_process(
+        _compiling_anew(tests) if undecided.compiled else tests,
+        30 + 5 * undecided.seconds + COMPILING * undecided.compiled,
+    )
     return "" if ended == 0 else f"with an import: {ended}"
 
 
@@ -175,7 +183,11 @@ def _try_all(items: list[Any], coverage: Coverage, work: Work) -> Outcome:
             order = list(dict.fromkeys(tried_first + reaching))
             attempt = partial(_first_failure, items, order, functions[trial.path], codes)
             since = time.monotonic()
-            verdict = _in_a_process(attempt, 4 + 4 * coverage.time_of(reaching))
+            allowed = 4 + 4 * coverage.time_of(reaching)
+            if work.compiled:
+                verdict = _in_a_process(_compiling_anew(attempt), allowed + COMPILING)
+            else:
+                verdict = _in_a_process(attempt, allowed)
             if verdict is not None or not on_import:
                 noticed = items[verdict].nodeid if isinstance(verdict, int) else str(verdict or "")
                 work.decided(trial, noticed, time.monotonic() - since)
@@ -188,8 +200,22 @@ def _try_all(items: list[Any], coverage: Coverage, work: Work) -> Outcome:
                 outcome.survived.append(trial)
                 continue
         tests = coverage.quick(coverage.all_tests(str(trial.path)), work.seconds) if on_import else reaching
-        outcome.undecided.append(Undecided(trial, [items[test].nodeid for test in tests], coverage.time_of(tests)))
+        names = [items[test].nodeid for test in tests]
+        outcome.undecided.append(Undecided(trial, names, coverage.time_of(tests), work.compiled))
     return outcome
+
+
+def _compiling_anew(work: Callable[[], object]) -> Callable[[], object]:
+    """The work with an empty folder of machine code: in the usual one lies that of the code without the fault."""
+
+    def done() -> object:
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["NUMBA_CACHE_DIR"] = folder
+            if "numba" in sys.modules:
+                sys.modules["numba"].config.CACHE_DIR = folder
+            return work()
+
+    return done
 
 
 def _first_failure(items: list[Any], tests: list[int], functions: Any, codes: Any) -> int | None:
@@ -206,7 +232,8 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
         known = work.known.get(item.nodeid, longest)
         if known is not None:
             found[number] = known
-    lines = mark_lines(work.source)
+    everything = {line for trial in work.trials for line in trial.lines}
+    lines = set() if work.compiled else mark_lines(work.source)
     stopped = []
 
     def stop(*_: object) -> None:
@@ -231,7 +258,8 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
             break
         if not passed and not stopped:
             return str(items[test].nodeid)
-        found[test] = (set(), math.inf) if stopped else ({*lines}, _processor_seconds() - since)
+        seen = everything if work.compiled else {*lines}
+        found[test] = (set(), math.inf) if stopped else (seen, _processor_seconds() - since)
         work.known.add(items[test].nodeid, longest, *found[test])
         lines.clear()
         stopped.clear()

@@ -10,13 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from mutation import mutate
 from mutation.coverage import Coverage, lines_run, mark_lines
 from mutation.exchange import exchange, faulty_functions, functions_of
 from mutation.mutants import mutants
+from mutation.plans import PLANS
 from mutation.record import Record
+from mutation.results import write_down
 from mutation.trials import Trial, answer, start
+
 from whorl.schemes import fsi
 
 SOURCE = '''
@@ -72,6 +74,33 @@ def test_faults_in_the_package_parse():
     for trial in found:
         compile(trial.mutant.source, str(trial.path), "exec")
         assert trial.path.is_file()
+
+
+def test_every_folder_of_the_library_has_its_plan():
+    folders = {path.parent.name for path in mutate.SOURCE.glob("*/__init__.py")}
+    assert {*PLANS} == folders
+    for plan in PLANS.values():
+        assert all((mutate.ROOT / place).exists() for place in plan.tests), plan
+    drawn = mutate.trials("plugin")
+    assert drawn == mutate.trials("plugin")
+    assert len(drawn) == PLANS["plugin"].sample
+    assert any("space" in path.parts for path in mutate.sources("engines"))
+    assert not any("cuda" in path.parts for path in mutate.sources("engines"))
+
+
+def test_a_row_of_results_takes_the_place_of_the_old_one(tmp_path):
+    file = tmp_path / "results.md"
+    file.write_text(
+        "words\n\n| Folder | Faults |\n| --- | --- |\n| energies | old |\n| models | kept |\n\nmore words\n"
+    )
+    write_down("energies", 19, 1, ["energies", "--write", "--sample", "20"], file)
+    write_down("steps", 3, 0, ["steps"], file)
+    before, _, after = file.read_text().partition("| --- | --- |\n")
+    rows = after.splitlines()
+    assert before.startswith("words")
+    assert rows[0].startswith("| energies | 20 | 19 | 1 | 95.0 % | --sample 20 | ")
+    assert rows[1].startswith("| steps | 3 | 3 | 0 | 100.0 % | as planned | ")
+    assert rows[2:] == ["| models | kept |", "", "more words"]
 
 
 def test_the_goal_is_95_per_cent_of_every_folder():
@@ -178,13 +207,13 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
 
 def test_what_tests_reach_is_known_until_they_may_take_longer(tmp_path):
     test, line = (
-        "tests/mutation/test_mutants.py::test_faults_in_the_package_parse",
+        "tests/test_mutants.py::test_faults_in_the_package_parse",
         str(mutate.SOURCE / "schemes/fed.py"),
     )
     record = Record(tmp_path / "record")
     record.tests.add(test, 2.0, {(line, 3), (line, 7)}, 0.5)
     assert record.tests.get(test, 9.0) == ({(line, 3), (line, 7)}, 0.5)
-    assert record.tests.get("tests/mutation/test_mutants.py::other", 9.0) is None
+    assert record.tests.get("tests/test_mutants.py::other", 9.0) is None
     record.tests.add(test, 2.0, set(), math.inf)
     assert record.tests.get(test, 2.0) == (set(), math.inf)
     assert record.tests.get(test, 2.1) is None
@@ -208,7 +237,7 @@ def test_the_list_of_changes_without_effect_is_up_to_date():
     listed = mutate.equivalent()
     assert len(set(listed)) == len(listed)
     for file in {entry.file for entry in listed}:
-        tried = list(mutants((mutate.SOURCE / file).read_text(encoding="utf-8")))
+        tried = list(mutants((mutate.SOURCE / file).read_text(encoding="utf-8"), written=()))
         for entry in listed:
             assert entry.file != file or any(entry.means(file, mutant) for mutant in tried), entry
     assert all(entry.why.endswith(".") for entry in listed)
