@@ -7,6 +7,7 @@ import torch
 
 from catalogue import DIFFUSIVITIES
 from whorl import diffusivities
+from whorl.activations import Anisotropic, Isotropic
 
 parametrised = pytest.mark.parametrize("g", DIFFUSIVITIES.values(), ids=DIFFUSIVITIES)
 SAMPLES = torch.cat([torch.zeros(1), torch.logspace(-6, 5, 300)]).double()
@@ -335,3 +336,45 @@ def test_secants_of_total_variation_keep_their_digits_in_float32(contrast):
     y = contrast**2 * torch.tensor([0.1, 2.0, 50.0], dtype=torch.float64)
     exact = g.divided_difference(x, y)
     assert torch.allclose(g.divided_difference(x.float(), y.float()).double(), exact, rtol=1e-5, atol=0)
+
+
+class Wrong(diffusivities.Diffusivity):
+    """g and psi of the rational diffusivity, each times a factor."""
+
+    name = "wrong"
+
+    def __init__(self, contrast=2.0, g=1.0, psi=1.0, top=1.0):
+        super().__init__(contrast)
+        self.factors = g, psi, top
+
+    def forward(self, s2):
+        return self.factors[0] / (1 + s2 / self._contrast_squared(s2))
+
+    def psi(self, s2):
+        squared = self._contrast_squared(s2)
+        return self.factors[1] * squared * torch.log1p(s2 / squared)
+
+    def slope(self, s2):
+        squared = self._contrast_squared(s2)
+        return -self.factors[0] / squared / (1 + s2 / squared) ** 2
+
+    def maximum(self):
+        return self.factors[2]
+
+
+def test_diffusivities_that_contradict_themselves_are_refused_when_something_is_built_of_them():
+    for contrast in (1e-3, 2.0, [1.0, 3.0], [[1.0], [5.0], [9.0]]):
+        Isotropic(Wrong(contrast))
+        Isotropic(Wrong(contrast, g=30.0, psi=30.0, top=30.0))
+    with pytest.raises(ValueError, match=r"Wrong: g reaches 30, but maximum\(\) says 1"):
+        Isotropic(Wrong(g=30.0, psi=30.0))
+    with pytest.raises(ValueError, match=r"Wrong: psi' and g differ"):
+        Anisotropic(Wrong(psi=0.9))
+    with pytest.raises(ValueError, match="g reaches nan"):
+        Isotropic(Wrong(g=float("nan")))
+
+
+@parametrised
+def test_known_diffusivities_pass_the_check_of_custom_ones(g, monkeypatch):
+    monkeypatch.setattr(type(g), "closed_form", False)
+    g.check()

@@ -170,6 +170,25 @@ def test_features_are_read_as_channels_scales_operators(rng):
     assert torch.equal(FeatureActivation(phi, operator_channels=4, scales=3)(features), phi(v).reshape(2, -1, 3, 4))
 
 
+@pytest.mark.parametrize("phi", ACTIVATIONS.values(), ids=ACTIVATIONS)
+def test_complex_features_go_by_their_absolute_values(phi, rng):
+    """A phase passes through; real numbers that are written as complex ones give what they give as real ones."""
+    real, imaginary = responses(rng).reshape(2, -1, 3, 4), responses(rng).reshape(2, -1, 3, 4)
+    features, phi = torch.complex(real, imaginary), FeatureActivation(phi, operator_channels=4, scales=3)
+    result = phi(features)
+    bound = 200 * torch.finfo(real.dtype).eps * features.abs().max()
+    for angle in (0.3, 2.0, torch.pi / 2):
+        phase = torch.polar(torch.ones((), dtype=real.dtype), torch.tensor(angle, dtype=real.dtype))
+        assert (phi(phase * features) - phase * result).abs().max() <= bound
+    assert (phi(torch.complex(real, torch.zeros_like(real))) - phi(real)).abs().max() <= bound
+
+
+def test_complex_features_by_hand():
+    pair = torch.tensor([3.0 + 4.0j, 0.0 + 1.0j], dtype=torch.complex128)
+    flux = FeatureActivation(Isotropic(Rational(1.0)))(pair.view(1, 2, 1, 1)).flatten()
+    assert torch.allclose(flux, pair / (1 + 26))  # |z|^2 is 25 + 1
+
+
 @pytest.mark.parametrize(("operator_channels", "scales"), [(0, 1), (2, 0), (0, 0)])
 def test_features_need_channels_and_scales(operator_channels, scales):
     with pytest.raises(ValueError, match="must be positive"):

@@ -70,6 +70,7 @@ class Activation(nn.Module, ABC):
         super().__init__()
         self.law = law
         if law.diffusivity is not None:
+            law.diffusivity.check()
             self.diffusivity = law.diffusivity
         self.couple = tuple(couple)
         unknown = [name for name in self.couple if name not in COUPLINGS]

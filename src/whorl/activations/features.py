@@ -16,6 +16,9 @@ class FeatureActivation(nn.Module):
     without breaking rotation invariance. That holds only if the pairs *are* vectors: derivatives along x and y of one
     channel, say, but not the outputs of a free convolution: these do not turn with the image.
 
+    Complex features, as in magnetic resonance, go by their absolute values: to multiply them by a phase
+    :math:`e^{i\varphi}` before or after the activation is the same.
+
     Examples
     --------
     Mix channels pixel by pixel, take derivatives, and let the activation couple them: turning the picture by a quarter

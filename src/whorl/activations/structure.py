@@ -6,7 +6,8 @@ direction:
 
 .. math:: J_{ii} = \sum \Big(p_i^2 + \sum_{\text{details}} r_i^2\Big), \qquad J_{ij} = \sum p_i\, p_j .
 
-The outer sums run over the image channels and scales that are coupled.
+The outer sums run over the image channels and scales that are coupled. Of complex responses, squares are
+:math:`|p_i|^2` and products :math:`\operatorname{Re} p_i\, \bar p_j`.
 """
 
 from collections.abc import Callable
@@ -45,7 +46,7 @@ class ResponseStructure:
         """The sum of all squares; with a function, its sum over the eigenvalues."""
         if function is not None:
             return self.matrix().trace(function)
-        return self._smoothed(self.total(ordered_sum(self.v.square().split(1, dim=3))))
+        return self._smoothed(self.total(ordered_sum(_product(self.v, self.v).split(1, dim=3))))
 
     def diagonal(self) -> Tensor:
         """The sum of squares for each direction, along axis 3."""
@@ -58,14 +59,22 @@ class ResponseStructure:
         entries = []
         for i, j in upper(self.axes):
             odd = () if i == j else (i, j)  # a product of two derivatives changes its sign in the mirror
-            entries.append(self._smoothed(self.total(squares[i] if i == j else p[i] * p[j]), odd))
+            entries.append(self._smoothed(self.total(squares[i] if i == j else _product(p[i], p[j])), odd))
         return SymmetricMatrix(*entries)
 
     def _squares(self) -> Tensor:
-        return ordered_sum(by_axis(self.v, self.axes).square().unbind(3))
+        parts = by_axis(self.v, self.axes)
+        return ordered_sum(_product(parts, parts).unbind(3))
 
     def _smoothed(self, entry: Tensor, odd: tuple[int, ...] = ()) -> Tensor:
         return entry if self.smoothing is None else self.smoothing(entry, odd)
+
+
+def _product(p: Tensor, q: Tensor) -> Tensor:
+    """The product, of complex responses the real part of ``p`` times the conjugate of ``q``: it does not see phases."""
+    if p.is_complex():
+        return p.real * q.real + p.imag * q.imag
+    return p.square() if p is q else p * q
 
 
 def by_axis(v: Responses, axes: int) -> Tensor:

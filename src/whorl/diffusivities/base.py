@@ -97,6 +97,21 @@ class Diffusivity(Contrasted, ABC):
         """The largest value, ``g(0)``."""
         return 1.0
 
+    def check(self) -> None:
+        """Refuse a diffusivity whose parts contradict each other at some points: steps could grow without bound."""
+        if self.closed_form or self.contrast.is_meta:
+            return
+        with torch.no_grad():
+            s2 = self.contrast.double().amax() ** 2 * torch.tensor([0.0, 0.3, 0.9, 2.7], device=self.contrast.device)
+            g, h = self(s2), 1e-4 * s2[1:]
+            quotient = (self.psi(s2[1:] + h) - self.psi(s2[1:] - h)) / (2 * h)
+        name, largest, top = type(self).__name__, float(g.max()), self.maximum()
+        if not largest <= top * (1 + 1e-6):
+            raise ValueError(f"{name}: g reaches {largest:g}, but maximum() says {top:g}. Let it return the largest g.")
+        gap = float((quotient - g[..., 1:]).abs().max())
+        if not gap <= 1e-3 * top:
+            raise ValueError(f"{name}: psi' and g differ by {gap:g}. Let psi be the antiderivative of g.")
+
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         r"""The slope of the secant, :math:`g[x, y] = (g(y) - g(x)) / (y - x)`, and :math:`g'(x)` where both meet.
 
