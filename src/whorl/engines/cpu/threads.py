@@ -21,17 +21,24 @@ WORTHWHILE = 2**16
 """Steps of a pixel that take longer than waking another thread."""
 
 _local = threading.local()
+_lock = threading.Lock()
+_users: list[int] = []
+"""How many threads torch had when each of those who are alone now began."""
 
 
 @contextmanager
 def alone() -> Iterator[None]:
     """Leave all threads to kernels: those of torch wait for their next work by spinning, on the same processors."""
-    own, before = torch.get_num_threads(), getattr(_local, "threads", None)
-    _local.threads = _threads()
+    with _lock:  # whoever comes while others are alone finds one thread, and must not leave it so
+        own = _users[0] if _users else torch.get_num_threads()
+        _users.append(own)
+    before, _local.threads = getattr(_local, "threads", None), getattr(_local, "threads", None) or own
     torch.set_num_threads(1)
     try:
         yield
     finally:
+        with _lock:
+            _users.remove(own)
         torch.set_num_threads(own)
         _local.threads = before
 
