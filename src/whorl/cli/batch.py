@@ -57,7 +57,8 @@ class Batch:
                     self._tell(records[-1])
         skipped = [str(path) for path in found.skipped]
         if self.as_json:
-            typer.echo(strict_json({"written": not self.dry_run, "files": records, "skipped": skipped}, indent=2))
+            written = not self.dry_run and not any("error" in record for record in records)
+            typer.echo(strict_json({"written": written, "files": records, "skipped": skipped}, indent=2))
         else:
             for record in records[: len(found.closed)]:
                 self._tell(record)
@@ -155,7 +156,7 @@ def as_tile(text: str) -> int | None:
     """
     if text == "auto":
         return None
-    if not text.isdigit() or int(text) < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"--tile {text}: expected auto or a number of pixels such as 1024.")
     return int(text)
 

@@ -43,6 +43,7 @@ def command(
     """
     import torch
 
+    from whorl.cli.machine import prepare
     from whorl.cli.progress import progress
     from whorl.data import ANGLES, RectangleSet
     from whorl.evaluation.angles import TestScenes
@@ -52,8 +53,7 @@ def command(
     from whorl.networks.cards import load_card
     from whorl.networks.photo_cards import ENDING, photo_networks
 
-    if threads is not None:
-        torch.set_num_threads(threads)
+    prepare(device, threads)
     torch.set_flush_denormal(True)
     if data or network in photo_networks() or network.endswith(ENDING):
         _photographs(network, data, noise, seeds, device, as_json=as_json, quiet=quiet)

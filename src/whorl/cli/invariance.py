@@ -45,20 +45,18 @@ def command(
     Beside the model stands its uncoupled twin, which activates every direction for itself. Without --contrast and
     --time each model is measured where its nonlinearity is at work and its flow well-posed.
     """
-    import torch
-
+    from whorl.cli.machine import prepare
     from whorl.cli.progress import progress
     from whorl.foundations.atomic import beside, check_target
     from whorl.invariance.evidence import examine
 
     if plot is not None:
         check_target(plot, force)
-    if threads is not None:
-        torch.set_num_threads(threads)
+    place = prepare(device, threads)
     options: dict[str, Any] = {} if alpha is None else {"alpha": alpha}
     with progress(f"measuring {model}", total=1.0, quiet=quiet) as advance:
         exhibit, other = examine(
-            model, contrast=contrast, time=time, gamma=gamma, device=device, progress=advance, **options
+            model, contrast=contrast, time=time, gamma=gamma, device=place, progress=advance, **options
         )
     if as_json:
         from whorl.foundations.strict_json import strict_json

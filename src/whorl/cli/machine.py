@@ -17,7 +17,9 @@ def prepare(device: str = "cpu", threads: int | None = None) -> "torch.device":
     try:
         found = torch.device(device)
     except RuntimeError:
-        raise ValueError(f"device {device!r} is unknown. Use cpu, cuda or cuda:0.") from None
+        found = None
+    if found is None or found.type not in ("cpu", "cuda"):
+        raise ValueError(f"device {device!r} is unknown. Use cpu, cuda or cuda:0.")
     if found.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device {device!r}: this machine or this build of PyTorch has no CUDA. Use --device cpu.")
     return found

@@ -26,8 +26,9 @@ A verb is one file ``whorl/cli/<verb>.py`` beside this one. It is imported only 
         import torch                                      # heavy imports inside, never at the top
         ...
 
-Results go to stdout, progress and errors to stderr. An error is raised, never printed: ``ValueError`` and its family
-(:mod:`whorl.errors`) mean *what was asked for cannot be done*; the frame turns them into one line. The exit codes are
+Results go to stdout, progress and errors to stderr; with ``--json`` an error is an object on stdout, too. An error is
+raised, never printed: ``ValueError`` and its family (:mod:`whorl.errors`) mean *what was asked for cannot be done*; the
+frame turns them into one line. The exit codes are
 
 =====  ===========================================================================
 0      done
@@ -41,6 +42,7 @@ Set ``WHORL_TRACEBACK=1`` to see where an error came from.
 
 import functools
 import inspect
+import json
 import os
 import sys
 import warnings
@@ -74,15 +76,20 @@ VERBS = {
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code (never returns)."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in words
     signals.install()
     warnings.formatwarning = _warning
     try:
-        build(words)(args=words, prog_name="whorl")
+        raise SystemExit(build(words)(args=words, prog_name="whorl", standalone_mode=not as_json))
     except KeyboardInterrupt:
         raise SystemExit(_complain("interrupted", 130)) from None
     except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(0) from None
+    except Exception as error:  # a wrong option, which otherwise is explained in a frame
+        if not as_json or not hasattr(error, "format_message"):
+            raise
+        raise SystemExit(_complain(f"whorl: {error.format_message()}", 2, as_json)) from None
 
 
 def build(words: Sequence[str] = ()) -> typer.Typer:
@@ -143,6 +150,8 @@ def _framed(verb: str, command: Callable[..., Any]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def framed(*positional: Any, **named: Any) -> None:
+        if named.get("quiet"):
+            warnings.simplefilter("ignore", UserWarning)
         try:
             command(*positional, **named)
         except KeyboardInterrupt:
@@ -154,7 +163,7 @@ def _framed(verb: str, command: Callable[..., Any]) -> Callable[..., None]:
             if not ours or os.environ.get("WHORL_TRACEBACK"):
                 raise
             line, code = _explain(error)
-            raise SystemExit(_complain(f"whorl {verb}: {line}", code)) from None
+            raise SystemExit(_complain(f"whorl {verb}: {line}", code, named.get("as_json", False))) from None
 
     return framed
 
@@ -181,6 +190,10 @@ def _warning(
     )
 
 
-def _complain(line: str, code: int) -> int:
-    print(" ".join(line.split()), file=sys.stderr)
+def _complain(line: str, code: int, as_json: bool = False) -> int:
+    """Print one line; a program that asked for JSON gets it as an object, too."""
+    text = " ".join(line.split())
+    print(text, file=sys.stderr)
+    if as_json:
+        typer.echo(json.dumps({"error": text}))
     return code

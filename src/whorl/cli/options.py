@@ -127,9 +127,9 @@ SchemeName = Annotated[
 DeviceName = Annotated[str, typer.Option("--device", metavar="NAME", help="Where to compute: cpu, cuda, cuda:1, ...")]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, metavar="N", help="Threads to compute with. Default: all the machine has."),
+    typer.Option("--threads", min=1, max=1024, metavar="N", help="Threads to compute with. Default: all there are."),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**63 - 1, metavar="N", help="Seed of everything random.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary; errors only.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be done, and write nothing.")]

@@ -38,8 +38,9 @@ def command(
     """
     import torch
 
-    if threads is not None:
-        torch.set_num_threads(threads)
+    from whorl.cli.machine import prepare
+
+    place = prepare(device, threads)
     if models:
         models_figure(out, force=force, quiet=quiet)
         return
@@ -53,7 +54,6 @@ def command(
     from whorl.training.reporters import show
 
     ways: tuple[Any, ...] = ("scene", "rectangles") if turning == "both" else (turning,)
-    place = torch.device(device)
     if train:
         cards = trained_cards(out, protocol, seeds, place, lambda title: show(title, quiet=quiet))
     else:

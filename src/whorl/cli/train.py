@@ -32,7 +32,7 @@ def command(
     optimiser: Annotated[str | None, typer.Option(help="adam or gauss-newton.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Epochs, or Gauss-Newton iterations.")] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="Images per step, over all processes.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
+    rate: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Learning rate.")] = None,
     images: Annotated[int, typer.Option(min=1, help="Training images.")] = 100,
     size: Annotated[
         int | None, typer.Option(min=8, help="Pixels along a side: 64 for patches of photographs, else 256.")
@@ -59,8 +59,7 @@ def command(
     """
     import dataclasses
 
-    import torch
-
+    from whorl.cli.machine import prepare
     from whorl.data import RectangleSet
     from whorl.networks.photo import NAMED_PHOTO
     from whorl.networks.recipe import Recipe
@@ -76,8 +75,7 @@ def command(
         return
     if protocol not in PROTOCOLS:
         raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")
-    if threads is not None:
-        torch.set_num_threads(threads)
+    place = prepare(device, threads)
     base = PROTOCOLS["gauss-newton"] if optimiser == "gauss-newton" and protocol == "paper" else PROTOCOLS[protocol]
     asked = {
         "optimiser": optimiser,
@@ -89,7 +87,7 @@ def command(
     changes: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
     scenes = RectangleSet(images, "train", turning=turning, edges=edges, size=size or 256)  # type: ignore[arg-type]
     recipe = Recipe(named(name), scenes, angle, dataclasses.replace(base, **changes)).with_seed(seed)
-    team, own = join_team(torch.device(device))
+    team, own = join_team(place)
     folder = Path(out)
     try:
         network, history = recipe.train(
@@ -120,18 +118,16 @@ def _photographs(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    import torch
-
+    from whorl.cli.machine import prepare
     from whorl.networks.photo_recipe import PhotoRecipe
     from whorl.training.distributed import join_team
     from whorl.training.reporters import show
 
     if not data:
         raise ValueError(f"{name}: a network for photographs. Say with --data which folder of pictures to learn from.")
-    if threads is not None:
-        torch.set_num_threads(threads)
+    place = prepare(device, threads)
     recipe = PhotoRecipe.named(name, noise, steps, **settings)
-    team, own = join_team(torch.device(device))
+    team, own = join_team(place)
     try:
         network, history, pictures = recipe.train(
             Path(data),

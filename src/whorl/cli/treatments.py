@@ -125,7 +125,7 @@ class Diffusion(Treatment):
             record |= {"noise": measured.noise, "noise_measured": self.noise is None}
         record |= {"contrast": measured.contrast, "contrast_measured": self.contrast is None}
         record |= {"time": measured.time, "scheme": self.scheme, "spacing": list(aspect)}
-        if measured.time == 0:
+        if measured.time == 0 and self.time != 0:
             record["copied"] = True
         return steps, record | {"steps": sum(stage.steps for stage in steps)}
 

@@ -1,6 +1,7 @@
 """Whole or not at all: an output is written beside its place and moved there when it is complete."""
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -11,7 +12,9 @@ from pathlib import Path
 
 from whorl.errors import FileError
 
-__all__ = ["beside", "check_target", "lock", "write_bytes"]
+__all__ = ["beside", "check_target", "hidden", "lock", "write_bytes"]
+
+LONGEST = 224  # bytes of a name that leave room for an ending within 255
 
 
 @contextmanager
@@ -26,7 +29,7 @@ def beside(target: Path, force: bool = False, *, folder: bool = False) -> Iterat
     """
     _sweep(target)
     check_target(target, force, folder=folder)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part = hidden(target, f".{os.getpid()}.part")
     missing = [outer for outer in target.parents if not outer.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -49,6 +52,13 @@ def beside(target: Path, force: bool = False, *, folder: bool = False) -> Iterat
         raise
     finally:
         os.close(holder)
+
+
+def hidden(target: Path, ending: str = "") -> Path:
+    """A hidden name beside the target; of a name near the longest that systems take, a hash stands for it."""
+    name = os.fsencode(target.name)
+    short = target.name if len(name) <= LONGEST else hashlib.sha256(name).hexdigest()
+    return target.with_name(f".{short}{ending}")
 
 
 def write_bytes(target: Path, content: bytes) -> None:
@@ -119,7 +129,7 @@ def _hold(part: Path, folder: bool) -> int:
 
 def _sweep(target: Path) -> None:
     """Remove what killed runs left for this target; put back a folder that a run was killed in replacing."""
-    ours = re.compile(rf"\.{re.escape(target.name)}\.\d+\.(part|old)")
+    ours = re.compile(re.escape(hidden(target).name) + r"\.\d+\.(part|old)")
     try:
         found = [entry for entry in os.listdir(target.parent) if ours.fullmatch(entry)]
     except OSError:

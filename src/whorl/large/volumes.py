@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.formats import SUFFIXES
 from whorl.files.volume import Box, VolumeFile, check_format
-from whorl.foundations.atomic import beside
+from whorl.foundations.atomic import beside, hidden
 from whorl.foundations.samples import rounded, working_dtype
 from whorl.large.journal import Journal
 from whorl.large.plan import RESERVE, Plan, plan, size_in_words, window_bytes, working_bytes
@@ -124,7 +124,7 @@ def filter_volume(
 
 def work_folder(target: Path) -> Path:
     """Where a long run keeps what is done."""
-    return target.with_name(f".{target.name}.whorl")
+    return hidden(target, ".whorl")
 
 
 def _filter_one(
