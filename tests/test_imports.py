@@ -172,6 +172,12 @@ def test_every_folder_of_the_library_is_an_attribute():
     assert folders <= set(dir(whorl))
 
 
+def test_every_folder_of_modules_is_a_package():
+    """Otherwise the examples in ``numbers.py`` are taken for those of Python's own module of that name."""
+    folders = {path.parent for path in SOURCE.rglob("*.py")}
+    assert {str(folder) for folder in folders if not (folder / "__init__.py").exists()} == set()
+
+
 def test_files_of_tests_have_names_of_their_own():
     """Test folders are no packages: of two files with one name pytest could import only one."""
     names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]

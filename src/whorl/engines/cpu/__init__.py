@@ -1,0 +1,1 @@
+"""Steps on processors, compiled by Numba."""
