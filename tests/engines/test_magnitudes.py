@@ -22,6 +22,45 @@ def test_single_precision_follows_the_reference_at_any_magnitude(name, scale, rn
     assert (found - exact).abs().max() <= 16 * torch.finfo(u.dtype).eps * u.abs().max()
 
 
+VOLUMES = {
+    "weickert-brox": {"diffusivity": "rational"},
+    "eed": {"diffusivity": "weickert"},
+    "ced": {"rho": 1.0},
+}
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-10, 1e9, 1e10, 1e12])
+@pytest.mark.parametrize("name", VOLUMES)
+def test_volumes_of_any_magnitude_have_one_answer(name, scale, dtype):
+    """In both engines and precisions, the answer of double precision for volumes of size 1."""
+    u = torch.rand(1, 2, 6, 7, 18, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    exact = build(name, contrast=0.3, spacing=(1.6, 1.0, 1.2), **VOLUMES[name])(u, 1.0, engine="reference")
+    model = build(name, contrast=0.3 * scale, spacing=(1.6, 1.0, 1.2), **VOLUMES[name])
+    with torch.no_grad():
+        for engine in ("numba", "reference"):
+            found = model((scale * u).to(dtype), 1.0, engine=engine).double() / scale
+            # Near-equal eigenvalues blow rounding up by the inverse of their relative distance, at most a thousandfold.
+            assert (found - exact).abs().max() <= 1000 * torch.finfo(dtype).eps, engine
+
+
+@pytest.mark.parametrize("width", [4.5, 2.0])
+@pytest.mark.parametrize("name", ["weickert-brox", "eed", "ced"])
+def test_a_blob_that_fades_away_has_the_gradients_of_double_precision(name, width):
+    """Far from its middle the volume is nearly, but not exactly, flat: squared slopes leave the normal numbers."""
+    r2 = sum(axis**2 for axis in torch.meshgrid(*[torch.arange(16, dtype=torch.float64) - 7.5] * 3, indexing="ij"))
+    weights = torch.rand(r2.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    found, settings = [], {"rho": 1.0} if name == "ced" else {}
+    for dtype in (torch.float32, torch.float64):
+        model = build(name, contrast=0.05, spacing=(1.0, 1.0, 1.0), trainable=True, **settings)
+        u = torch.exp(-r2 / width).to(dtype)[None, None].requires_grad_()
+        result = model.step(u)
+        gradients = torch.autograd.grad((weights.to(dtype) * result).sum(), (u, *model.parameters()))
+        found.append([each.double() for each in (result, *gradients)])
+    for single, double in zip(*found, strict=True):
+        assert torch.isfinite(single).all()
+        assert (single - double).abs().max() <= 1000 * torch.finfo(torch.float32).eps * double.abs().max()
+
+
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_so_do_derivatives(scale, rng):
     model = build("weickert-brox", contrast=0.3 * scale)

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from whorl.activations.laws import Law
-from whorl.activations.tensors import Structure, SymmetricMatrix, eigenvalues, matrix_product, parted
+from whorl.activations.tensors import PAIRS, Structure, SymmetricMatrix, eigenvalues, parted, spectral
 from whorl.diffusivities import Diffusivity
 from whorl.diffusivities.base import Contrast, Contrasted
 from whorl.foundations import validation
+from whorl.foundations.quotient import quotient
 
 __all__ = ["CoherenceEnhancing", "EdgeContinuing", "EdgeEnhancing"]
 
@@ -60,14 +61,17 @@ class EdgeEnhancing(Law):
 
     def tensor(self, J: Structure) -> SymmetricMatrix:
         g, A = self.diffusivity, J.matrix()
-        mu = eigenvalues(A)
-        flat = torch.zeros_like(mu[0])
-        if A.dimensions == 2:
-            return _planar(A, g(flat), mu[0] * g.divided_difference(flat, mu[0]), TOGETHER * mu[0])
-        if self.keep == "plates":
-            return _spatial(A, mu, g(flat), mu[0] * g.divided_difference(flat, mu[0]), flat)
-        first = (mu[0] - mu[1]) * g.divided_difference(mu[1], mu[0])
-        return _spatial(A, mu, g(flat), first, mu[1] * g.divided_difference(flat, mu[1]))
+        if A.dimensions == 3:
+            return spectral(A, self._in_space)
+        mu = eigenvalues(A)[0]
+        flat = torch.zeros_like(mu)
+        return _planar(A, g(flat), mu * g.divided_difference(flat, mu), TOGETHER * mu)
+
+    def _in_space(self, mu: tuple[Tensor, ...]) -> tuple[list[Tensor], list[Tensor]]:
+        g, flat = self.diffusivity, torch.zeros_like(mu[0])
+        second = mu[1] if self.keep == "lines" else flat
+        first = (mu[0] - second) * g.divided_difference(second, mu[0])
+        return _spatial(mu, g(flat), first, second * g.divided_difference(flat, second))
 
     def maximum(self) -> float:
         return self.diffusivity.maximum()
@@ -110,13 +114,17 @@ class EdgeContinuing(ContrastLaw):
 
     def tensor(self, J: Structure) -> SymmetricMatrix:
         A = J.matrix()
-        mu = eigenvalues(A)
+        if A.dimensions == 3:
+            return spectral(A, self._in_space)
+        # The inverse of a 2x2 matrix is its adjugate over its determinant.
+        squared = (self.contrast**2).to(A.a.dtype)
+        share = quotient(1.0, squared + eigenvalues(A)[0])
+        return SymmetricMatrix((squared + A.c) * share, -A.b * share, (squared + A.a) * share)
+
+    def _in_space(self, mu: tuple[Tensor, ...]) -> tuple[list[Tensor], list[Tensor]]:
         squared = (self.contrast**2).to(mu[0].dtype)
-        if A.dimensions == 2:  # the inverse of a 2x2 matrix is its adjugate over its determinant
-            share = 1 / (squared + mu[0])
-            return SymmetricMatrix((squared + A.c) * share, -A.b * share, (squared + A.a) * share)
-        first, second = ((squared + mu[2]) / (squared + nu) for nu in mu[:2])
-        return _spatial(A, mu, torch.ones_like(first), first - second, second - 1)
+        first, second = (quotient(squared + mu[2], squared + nu) for nu in mu[:2])
+        return _spatial(mu, torch.ones_like(first), first - second, second - 1)
 
     def maximum(self) -> float:
         return 1.0
@@ -155,13 +163,14 @@ class CoherenceEnhancing(ContrastLaw):
 
     def tensor(self, J: Structure) -> SymmetricMatrix:
         A = J.matrix()
-        if A.dimensions == 2:
-            _, _, radius = parted(A)
-            along = self._along(2 * radius)
-            return _planar(A, self.across + along, -along, torch.zeros_like(along))
-        mu = eigenvalues(A)
+        if A.dimensions == 3:
+            return spectral(A, self._in_space)
+        along = self._along(2 * parted(A)[2])
+        return _planar(A, self.across + along, -along, torch.zeros_like(along))
+
+    def _in_space(self, mu: tuple[Tensor, ...]) -> tuple[list[Tensor], list[Tensor]]:
         along = self._along(mu[0] - mu[2])
-        return _spatial(A, mu, self.across + along, torch.zeros_like(along), -along)
+        return _spatial(mu, self.across + along, torch.zeros_like(along), -along)
 
     def maximum(self) -> float:
         return 1.0
@@ -174,7 +183,7 @@ class CoherenceEnhancing(ContrastLaw):
         squared = (self.contrast**2).to(coherence.dtype)
         # Below this share of the squared contrast the exponential is zero in every precision.
         calm = coherence < squared / 30
-        ratio = squared / torch.where(calm, squared, coherence)
+        ratio = quotient(squared, torch.where(calm, squared, coherence))
         return torch.where(calm, 0, (1 - self.across) * torch.exp(-(ratio**2)))
 
 
@@ -189,31 +198,27 @@ def _planar(J: SymmetricMatrix, last: Tensor, rise: Tensor, least: Tensor) -> Sy
     return SymmetricMatrix(centre + secant * half, secant * J.b, centre - secant * half)
 
 
-def _spatial(
-    J: SymmetricMatrix, mu: tuple[Tensor, ...], last: Tensor, first: Tensor, second: Tensor
-) -> SymmetricMatrix:
-    """The matrix with the eigenvalues ``last + second + first``, ``last + second`` and ``last``, in Newton form.
+def _spatial(mu: tuple[Tensor, ...], last: Tensor, first: Tensor, second: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """The eigenvalues ``last + second + first``, ``last + second`` and ``last``, evened out, and their secants.
 
-    Where two eigenvalues of ``J``, or all three, are nearly equal, theirs move towards their mean.
+    Every eigenvalue becomes a mean of all three whose weights grow as those of ``J`` come near each other: a half for
+    two that are equal, a third for three. Equal ones of ``J`` stay equal, and the trace stays as it is.
     """
-    upper, lower = mu[0] - mu[1], mu[1] - mu[2]
+    gaps = [mu[i] - mu[j] for i, j in PAIRS]
     least = TOGETHER * mu[0]
-    apart = [_divided(gap, torch.maximum(gap, least)) for gap in (upper, lower)]
-    for pair in (0, 1, 0):
-        moved = 0.5 * (1 - apart[pair]) * (second if pair else first)
-        if pair:
-            first, second, last = first + moved, second - 2 * moved, last + moved
-        else:
-            first, second = first - 2 * moved, second + moved
-    whole = 1 - _divided(mu[0] - mu[2], torch.maximum(mu[0] - mu[2], least))
-    last = last + whole * (2 * second + first) / 3  # towards the mean of all three
-    first, second = first - whole * first, second - whole * second
-    secants = _divided(first, upper), _divided(second, lower)
-    bent = J.shifted(-mu[2]).scaled(_divided(secants[0] - secants[1], mu[0] - mu[2]))
-    return matrix_product(bent, J.shifted(-mu[1])).plus(J.shifted(-mu[2]).scaled(secants[1])).shifted(last)
+    near, ends, far = (1 - _divided(gap, torch.maximum(gap, least)) for gap in gaps)
+    near, far = near / (2 + ends), far / (2 + ends)
+    ends = ends / (2 + (2 + ends) * torch.minimum(near, far))
+    last = last + far * second + ends * (first + second)
+    first, second = (
+        (1 - 2 * near - ends) * first + (far - ends) * second,
+        (1 - 2 * far - ends) * second + (near - ends) * first,
+    )
+    rises = first, first + second, second
+    return [last + rises[1], last + second, last], [_divided(x, gap) for x, gap in zip(rises, gaps, strict=True)]
 
 
 def _divided(x: Tensor, y: Tensor) -> Tensor:
     """``x / y``, and zero with derivative zero where ``y`` is zero, or too small to be divided by twice."""
     zero = y <= torch.finfo(y.dtype).tiny
-    return torch.where(zero, 0, x / torch.where(zero, 1, y))
+    return torch.where(zero, 0, quotient(x, torch.where(zero, 1, y)))

@@ -1,18 +1,12 @@
 r"""Functions of symmetric 2x2 and 3x3 matrices, with values and gradients exact at equal eigenvalues.
 
-A function of :math:`J` in the sense of a power series is its Newton polynomial at the eigenvalues
-:math:`\nu_1 \ge \nu_2\ (\ge \nu_3)`,
-
-.. math:: g(J) = g[\nu_1]\, I + g[\nu_1, \nu_2]\, (J - \nu_1 I) + g[\nu_1, \nu_2, \nu_3]\, (J - \nu_1 I)(J - \nu_2 I)
-
-with divided differences :math:`g[\cdot]`: no eigenvectors, and nothing is divided by a difference of eigenvalues. The
-first two terms are the plane; there they are written around the mean :math:`t` of both eigenvalues,
-:math:`g(J) = \tfrac12 (g(\nu_1) + g(\nu_2))\, I + g[\nu_2, \nu_1]\, (J - t I)`. On flat images all eigenvalues are
-equal, and the root that parts them has no derivative; there its directions cancel, and zero is the right one.
+In the plane a function of :math:`J` is written with a divided difference around the mean :math:`t` of both eigenvalues,
+:math:`g(J) = \tfrac12 (g(\nu_1) + g(\nu_2))\, I + g[\nu_2, \nu_1]\, (J - t I)`: no eigenvectors, and nothing is divided
+by a difference of eigenvalues. On flat images the root that parts them has no derivative; there its directions cancel,
+and zero is the right one. In space see :func:`spectral`.
 """
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
@@ -21,7 +15,17 @@ from torch import Tensor
 from whorl.diffusivities import Diffusivity
 from whorl.foundations.ordered import ordered_sum
 
-__all__ = ["Structure", "SymmetricMatrix", "eigenvalues", "matrix_diffusivity", "matrix_product", "parted", "upper"]
+__all__ = ["Structure", "SymmetricMatrix", "eigenvalues", "matrix_diffusivity", "parted", "spectral", "upper"]
+
+
+PAIRS = ((0, 1), (0, 2), (1, 2))
+"""The pairs of three eigenvalues, in the order in which their secants are listed."""
+
+Spectrum = Callable[[tuple[Tensor, ...]], tuple[Sequence[Tensor], Sequence[Tensor]]]
+"""From three eigenvalues, the largest first, to those of another matrix and the secants of their ``PAIRS``."""
+
+SWEEPS = 4
+"""Rounds of Jacobi rotations; after the fourth nothing is left off the diagonal in either precision."""
 
 
 class Structure(Protocol):
@@ -124,7 +128,8 @@ def eigenvalues(J: SymmetricMatrix) -> tuple[Tensor, ...]:
     (tensor(6.), tensor(1.))
     """
     if J.dimensions == 3:
-        return _spatial_eigenvalues(J)
+        _, F = _principal(J)
+        return _eigenvalues(F, _squares(F, _reciprocal_gaps(F)))
     mean, _, radius = parted(J)
     return mean + radius, _mended(mean - radius)
 
@@ -138,7 +143,7 @@ def parted(J: SymmetricMatrix) -> tuple[Tensor, Tensor, Tensor]:
 def matrix_diffusivity(g: Diffusivity, J: SymmetricMatrix) -> SymmetricMatrix:
     """The diffusion tensor ``g(J)`` of a structure tensor ``J``."""
     if J.dimensions == 3:
-        return _newton(g, J)
+        return spectral(J, lambda mu: ([g(nu) for nu in mu], [g.divided_difference(mu[j], mu[i]) for i, j in PAIRS]))
     large, small = eigenvalues(J)
     mean = 0.5 * (g(large) + g(small))
     secant = g.divided_difference(small, large)
@@ -146,59 +151,105 @@ def matrix_diffusivity(g: Diffusivity, J: SymmetricMatrix) -> SymmetricMatrix:
     return SymmetricMatrix(mean + secant * half, secant * J.b, mean - secant * half)
 
 
-def matrix_product(A: SymmetricMatrix, B: SymmetricMatrix) -> SymmetricMatrix:
-    """The product of two matrices that commute, which is symmetric."""
-    d = A.dimensions
-    return SymmetricMatrix(*(ordered_sum(A.entry(i, k) * B.entry(k, j) for k in range(d)) for i, j in upper(d)))
+def spectral(J: SymmetricMatrix, law: Spectrum) -> SymmetricMatrix:
+    r"""The matrix with the eigenvectors of a 3x3 matrix, and eigenvalues and secants by a law.
 
+    Vectors :math:`V` that diagonalise :math:`J` are found by Jacobi rotations and then count as constants. Of
+    :math:`F = V^\top J V`, a diagonal matrix but for rounding, the result is expanded in the entries off the diagonal:
 
-def _newton(g: Diffusivity, J: SymmetricMatrix) -> SymmetricMatrix:
-    one, two, three = eigenvalues(J)
-    linear = J.shifted(-one).scaled(g.divided_difference(two, one))
-    # The last difference is kept without its denominator, the spread of the eigenvalues, which scales the product: so
-    # that the squares of large entries do not overflow.
-    bend = g.difference_of_secants(three, two, one)
-    spread = one - three
-    equal = spread < torch.finfo(spread.dtype).tiny  # below it the reciprocal is infinite
-    share = J.shifted(-two).scaled(torch.where(equal, 0, 1 / torch.where(equal, 1, spread)))
-    return matrix_product(J.shifted(-one).scaled(bend), share).plus(linear).shifted(g(one))
+    .. math:: D_{ii} = \lambda_i(\mu) - \sum_k \frac{\theta_{ik} F_{ik}^2}{\mu_i - \mu_k}, \quad
+              D_{ij} = \theta_{ij} F_{ij} + \frac{\theta_{ik} - \theta_{jk}}{\mu_i - \mu_j} F_{ik} F_{kj}, \quad
+              \mu_i = F_{ii} + \sum_k \frac{F_{ik}^2}{\mu_i - \mu_k}
 
-
-def _spatial_eigenvalues(J: SymmetricMatrix) -> tuple[Tensor, ...]:
-    r"""Cardano's formula with the angle from its sine and cosine, accurate also where two eigenvalues meet.
-
-    With :math:`N = (J - t I)/p`, :math:`t` a third of the trace and :math:`|N|^2 = 6`, the eigenvalues are
-    :math:`t + 2 p \cos(\varphi + 2\pi k/3)`, where :math:`\cos 3\varphi = r = \det(N)/2`, and :math:`\sin 3\varphi` is
-    the length of :math:`N^2 - 2 I - r N` divided by :math:`\sqrt 6`. The cosine alone would lose half of the digits.
+    with the secants :math:`\theta_{ij} = (\lambda_i - \lambda_j) / (\mu_i - \mu_j)`. Its first derivative is that of
+    Daleckii and Krein, in which nothing is divided by a small difference; the second order matters to second
+    derivatives alone, and is left out where two eigenvalues are nearly equal.
     """
-    mean = J.trace() / 3
-    deviation = J.shifted(-mean)
-    # The largest entry scales the rest and cancels in the end, with its derivative: so squares do not overflow.
-    size = torch.stack([e.detach().abs() for e in torch.broadcast_tensors(*deviation)]).amax(0)
-    flat = size < torch.finfo(size.dtype).tiny  # below it the reciprocal is infinite
-    deviation = deviation.scaled(1 / torch.where(flat, 1, size))
-    p = _safe_length(deviation) / math.sqrt(6)
-    N = deviation.scaled(1 / torch.where(flat, 1, p))
-    r = 0.5 * _determinant(N)
-    rest = matrix_product(N, N).shifted(torch.full_like(r, -2.0)).plus(N.scaled(-r))
-    rest = rest.scaled(torch.where(flat, 0, 1).to(r.dtype))
-    angle = torch.atan2(_safe_length(rest) / math.sqrt(6), torch.where(flat, 1, r)) / 3
-    third = 2 * math.pi / 3
-    radius = 2 * size * p
-    large, middle, small = (mean + radius * torch.cos(angle + turn) for turn in (0.0, -third, third))
-    return _mended(large), _mended(middle), _mended(small)
+    V, F = _principal(J)
+    apart = _reciprocal_gaps(F)
+    squares = _squares(F, apart)
+    values, secants = law(_eigenvalues(F, squares))
+    theta = {pair: secant for (i, j), secant in zip(PAIRS, secants, strict=True) for pair in ((i, j), (j, i))}
+    entries = []
+    for i, j in upper(3):
+        if i == j:
+            entries.append(values[i] - ordered_sum(theta[i, k] * squares[i, k] for k in range(3) if k != i))
+        else:
+            k = 3 - i - j
+            bend = (F.entry(i, k) * apart[i, j]) * (theta[i, k] - theta[j, k]) * F.entry(k, j)
+            entries.append(theta[i, j] * F.entry(i, j) + bend)
+    return _turned(SymmetricMatrix(*entries), [[v[i] for v in V] for i in range(3)])
 
 
-def _determinant(N: SymmetricMatrix) -> Tensor:
-    xx, xy, xz, yy, yz, zz = N
-    return xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
+def _squares(F: SymmetricMatrix, apart: dict[tuple[int, int], Tensor]) -> dict[tuple[int, int], Tensor]:
+    """The squares of entries off the diagonal over the differences of the diagonal; never large, whatever F is."""
+    return {(i, k): (F.entry(i, k) * apart[i, k]) * F.entry(i, k) for i, k in apart}
 
 
-def _safe_length(A: SymmetricMatrix) -> Tensor:
-    """The root of the sum of all squared entries, with derivative zero at the origin."""
-    squares = ordered_sum((1 if i == j else 2) * e * e for (i, j), e in zip(upper(A.dimensions), A, strict=True))
-    origin = squares == 0
-    return torch.where(origin, 0, torch.sqrt(torch.where(origin, 1, squares)))
+def _eigenvalues(F: SymmetricMatrix, squares: dict[tuple[int, int], Tensor]) -> tuple[Tensor, ...]:
+    corrections = (ordered_sum(squares[i, k] for k in range(3) if k != i) for i in range(3))
+    return tuple(_mended(F.entry(i, i) + correction) for i, correction in enumerate(corrections))
+
+
+def _reciprocal_gaps(F: SymmetricMatrix) -> dict[tuple[int, int], Tensor]:
+    """One over the differences of the diagonal, and zero for those below a thousandth of the largest entry."""
+    least = 1e-3 * F.entry(0, 0).detach().abs() + torch.finfo(F[0].dtype).tiny
+    found = {}
+    for i, j in PAIRS:
+        gap = (F.entry(i, i) - F.entry(j, j)).detach()
+        found[i, j] = torch.where(gap > least, 1 / torch.where(gap > least, gap, 1), 0)
+        found[j, i] = -found[i, j]
+    return found
+
+
+def _principal(J: SymmetricMatrix) -> tuple[list[list[Tensor]], SymmetricMatrix]:
+    """Three orthonormal vectors, constants, and ``J`` in their frame: its eigenvalues, largest first, but for rounding.
+
+    A fixed number of Jacobi rotations as in the compiled engines, of entries scaled so that squares keep in range.
+    """
+    A = [e.detach() for e in torch.broadcast_tensors(*J)]
+    size = torch.stack([e.abs() for e in A]).amax(0)
+    size = torch.where(size < torch.finfo(size.dtype).tiny, 1, size)  # below it the reciprocal is infinite
+    M = {place: e / size for place, e in zip(upper(3), A, strict=True)}
+    zero, one = torch.zeros_like(size), torch.ones_like(size)
+    V = [[one if i == j else zero for j in range(3)] for i in range(3)]
+    for _ in range(SWEEPS):
+        for p, q in PAIRS:
+            _rotate(M, V, p, q)
+    F = _turned(J, V)
+    for p, q in ((0, 1), (1, 2), (0, 1)):
+        swap = F.entry(q, q).detach() > F.entry(p, p).detach()
+        order = {p: q, q: p}
+        places = [(order.get(i, i), order.get(j, j)) for i, j in upper(3)]
+        F = SymmetricMatrix(*(torch.where(swap, F.entry(*place), e) for place, e in zip(places, F, strict=True)))
+        V[p], V[q] = (
+            [torch.where(swap, a, b) for a, b in zip(V[q], V[p], strict=True)],
+            [torch.where(swap, a, b) for a, b in zip(V[p], V[q], strict=True)],
+        )
+    return V, F
+
+
+def _rotate(M: dict[tuple[int, int], Tensor], V: list[list[Tensor]], p: int, q: int) -> None:
+    """Make the entry (p, q) zero by a rotation of the axes p < q, and turn the vectors with them."""
+    r = 3 - p - q
+    rp, rq = (min(r, p), max(r, p)), (min(r, q), max(r, q))
+    gap = 0.5 * (M[q, q] - M[p, p])
+    far = (gap.abs() + torch.sqrt(gap * gap + M[p, q] * M[p, q])).clamp_min(torch.finfo(gap.dtype).tiny)
+    tangent = torch.where(gap >= 0, M[p, q], -M[p, q]) / far
+    c = torch.rsqrt(tangent * tangent + 1)
+    s, shift = tangent * c, tangent * M[p, q]
+    M[p, p], M[q, q], M[p, q] = M[p, p] - shift, M[q, q] + shift, torch.zeros_like(shift)
+    M[rp], M[rq] = c * M[rp] - s * M[rq], s * M[rp] + c * M[rq]
+    V[p], V[q] = (
+        [c * a - s * b for a, b in zip(V[p], V[q], strict=True)],
+        [s * a + c * b for a, b in zip(V[p], V[q], strict=True)],
+    )
+
+
+def _turned(A: SymmetricMatrix, V: Sequence[Sequence[Tensor]]) -> SymmetricMatrix:
+    """The entries ``v_i A v_j`` for the rows of V."""
+    image = [[ordered_sum(A.entry(a, b) * v[b] for b in range(3)) for a in range(3)] for v in V]
+    return SymmetricMatrix(*(ordered_sum(V[i][a] * image[j][a] for a in range(3)) for i, j in upper(3)))
 
 
 def _mended(nu: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from whorl.foundations.positive import Numbers, Positive
+from whorl.foundations.quotient import quotient
 
 __all__ = ["Diffusivity"]
 
@@ -86,13 +87,6 @@ class Diffusivity(Contrasted, ABC):
     def slope(self, s2: Tensor) -> Tensor:
         """The derivative ``g'(s2)``, never positive."""
 
-    def curvature(self, s2: Tensor) -> Tensor:
-        """The second derivative ``g''(s2)``, for functions of 3x3 matrices; here the slope is differentiated."""
-        with torch.enable_grad():
-            x = s2 if s2.requires_grad else s2.detach().requires_grad_()
-            (value,) = torch.autograd.grad(self.slope(x).sum(), x, create_graph=True)
-        return value if torch.is_grad_enabled() else value.detach()
-
     def maximum(self) -> float:
         """The largest value, ``g(0)``."""
         return 1.0
@@ -123,25 +117,8 @@ class Diffusivity(Contrasted, ABC):
         close = sum(
             w * self.slope(x + node * torch.where(near, width, 0)) for node, w in zip(NODES, WEIGHTS, strict=True)
         )
-        distant = (self(y) - self(x)) / torch.where(near, 1, width)
+        distant = quotient(self(y) - self(x), torch.where(near, 1, width))
         return torch.where(near, torch.as_tensor(close), distant)
-
-    def difference_of_secants(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        r"""The numerator of the second divided difference, :math:`g[y, z] - g[x, y] = (z - x)\, g[x, y, z]`.
-
-        For :math:`x \le y \le z`. Where all three are close, :math:`g[x, y, z]` is the integral of the curvature over
-        the triangle they span, by a Gauss rule in both coordinates, so that value and gradient stay exact.
-        """
-        near = (z - x).abs() < 0.05 * self._contrast_squared(x)
-        up, across = torch.where(near, y - x, 0), torch.where(near, z - y, 0)
-        inside = torch.where(near, x, 0)
-        integral = sum(
-            v * w * s * self.curvature(inside + s * (up + t * across))
-            for s, v in zip(NODES, WEIGHTS, strict=True)
-            for t, w in zip(NODES, WEIGHTS, strict=True)
-        )
-        distant = self.divided_difference(y, z) - self.divided_difference(x, y)
-        return torch.where(near, (z - x) * integral, distant)
 
     def _contrast_squared(self, like: Tensor) -> Tensor:
         """The squared contrast in the precision of the image, which must not be promoted."""

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from whorl.diffusivities.base import Diffusivity
+from whorl.foundations.quotient import quotient
 
 __all__ = ["CLASSICAL", "Charbonnier", "Exponential", "Homogeneous", "Rational", "RegularisedTV", "Tukey", "Weickert"]
 
@@ -30,9 +31,6 @@ class Exponential(Diffusivity):
 
     def slope(self, s2: Tensor) -> Tensor:
         return -self(s2) / self._twice(s2)
-
-    def curvature(self, s2: Tensor) -> Tensor:
-        return self(s2) / self._twice(s2) ** 2
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         return self.slope(x) * _relative_decay((y - x) / self._twice(x))
@@ -61,9 +59,6 @@ class Rational(Diffusivity):
     def slope(self, s2: Tensor) -> Tensor:
         return -(self(s2) ** 2) / self._contrast_squared(s2)
 
-    def curvature(self, s2: Tensor) -> Tensor:
-        return 2 * self(s2) ** 3 / self._contrast_squared(s2) ** 2
-
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         return -self(x) * self(y) / self._contrast_squared(x)
 
@@ -89,12 +84,9 @@ class Charbonnier(Diffusivity):
     def slope(self, s2: Tensor) -> Tensor:
         return -0.5 * self(s2) ** 3 / self._contrast_squared(s2)
 
-    def curvature(self, s2: Tensor) -> Tensor:
-        return 0.75 * self(s2) ** 5 / self._contrast_squared(s2) ** 2
-
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         at_x, at_y = self(x), self(y)
-        return -((at_x * at_y) ** 2) / ((at_x + at_y) * self._contrast_squared(x))
+        return -quotient((at_x * at_y) ** 2, (at_x + at_y) * self._contrast_squared(x))
 
 
 class RegularisedTV(Diffusivity):
@@ -120,9 +112,6 @@ class RegularisedTV(Diffusivity):
 
     def slope(self, s2: Tensor) -> Tensor:
         return -0.5 * self(s2) ** 3
-
-    def curvature(self, s2: Tensor) -> Tensor:
-        return 0.75 * self(s2) ** 5
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         at_x, at_y = self(x), self(y)
@@ -165,10 +154,6 @@ class Weickert(Diffusivity):
         x, z = (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT), self._exponent(s2)
         return -4 * z / x * torch.exp(-z) / self._contrast_squared(s2)
 
-    def curvature(self, s2: Tensor) -> Tensor:
-        x, z = (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT), self._exponent(s2)
-        return torch.exp(-z) * (20 * z - 16 * z**2) / (x * self._contrast_squared(s2)) ** 2
-
     def _exponent(self, s2: Tensor) -> Tensor:
         # Squared twice: a general power is rounded differently in the middle and at the end of an array.
         inverse = (s2 / self._contrast_squared(s2)).clamp_min(self._FLAT).reciprocal()
@@ -205,7 +190,7 @@ class Tukey(Diffusivity):
         at_x, at_y, width = self._rest(x), self._rest(y), (y - x).abs()
         inside = (at_x > 0) & (at_y > 0)
         # With one argument beyond the threshold they are apart; with both beyond, the sum is zero.
-        fall = (at_x - at_y).abs() / torch.where(inside | (width == 0), 1, width)
+        fall = quotient((at_x - at_y).abs(), torch.where(inside | (width == 0), 1, width))
         return -(at_x + at_y) * torch.where(inside, 1 / self._five(x), fall)
 
     def _rest(self, s2: Tensor) -> Tensor:
@@ -231,9 +216,6 @@ class Homogeneous(Diffusivity):
         return s2
 
     def slope(self, s2: Tensor) -> Tensor:
-        return torch.zeros_like(s2)
-
-    def curvature(self, s2: Tensor) -> Tensor:
         return torch.zeros_like(s2)
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:

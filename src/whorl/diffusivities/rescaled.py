@@ -37,9 +37,6 @@ class Rescaled(Diffusivity):
     def slope(self, s2: Tensor) -> Tensor:
         return self.factor * self.inner.slope(self.factor * s2)
 
-    def curvature(self, s2: Tensor) -> Tensor:
-        return self.factor**2 * self.inner.curvature(self.factor * s2)
-
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         return self.factor * self.inner.divided_difference(self.factor * x, self.factor * y)
 

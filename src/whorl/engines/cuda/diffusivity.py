@@ -108,11 +108,17 @@ def parted(j11, j12, j22):
     """
     m = 0.5 * (j11 + j22)
     d = 0.5 * (j11 - j22)
-    bits = m.to(tl.int32, bitcast=True) & 0x7F800000
-    scale = (0x7F000000 - bits).to(tl.float32, bitcast=True)
+    size, scale = powers(m)
     x = d * scale
     y = j12 * scale
-    return m, d, bits.to(tl.float32, bitcast=True) * tl.sqrt(x * x + y * y)
+    return m, d, size * tl.sqrt(x * x + y * y)
+
+
+@triton.jit
+def powers(x):
+    """The power of two just below x > 0, and one over it."""
+    bits = x.to(tl.int32, bitcast=True) & 0x7F800000
+    return bits.to(tl.float32, bitcast=True), (0x7F000000 - bits).to(tl.float32, bitcast=True)
 
 
 @triton.jit

@@ -9,7 +9,21 @@ within those of the law and keep its step limit. At equal eigenvalues any basis 
 import math
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import by_literal, compiled, exp2, fma, half, literal, one, tiny, zero
+from whorl.activations.enhancing import TOGETHER
+from whorl.engines.cpu.arithmetic import (
+    by_literal,
+    compiled,
+    exp2,
+    fma,
+    half,
+    inverse_power,
+    literal,
+    one,
+    power,
+    tiny,
+    two,
+    zero,
+)
 from whorl.engines.cpu.diffusivities import value
 from whorl.engines.cpu.space.cells import ANISOTROPIC
 
@@ -54,13 +68,17 @@ def _sweep(
 def eigen(
     xx: float, xy: float, xz: float, yy: float, yz: float, zz: float,
 ) -> Any:  # fmt: skip
-    """The eigenvalues, in no order and not below zero, and their vectors: (n_a, n_b, n_c, a, b, c)."""
+    """The eigenvalues, in no order and not below zero, and their vectors: (n_a, n_b, n_c, a, b, c).
+
+    Entries are scaled by a power of two before they are squared: volumes of any magnitude will do.
+    """
     n, i = zero(xx), one(xx)
-    state = xx, xy, xz, yy, yz, zz, i, n, n, n, i, n, n, n, i
+    size, scale = power(xx + yy + zz), inverse_power(xx + yy + zz)
+    state = scale * xx, scale * xy, scale * xz, scale * yy, scale * yz, scale * zz, i, n, n, n, i, n, n, n, i
     # Written out: a loop inside the loop over cells would stop vectorisation.
     state = _sweep(*_sweep(*_sweep(*_sweep(*state))))
     xx, xy, xz, yy, yz, zz, ax, ay, az, bx, by, bz, cx, cy, cz = state
-    return max(xx, n), max(yy, n), max(zz, n), ax, ay, az, bx, by, bz, cx, cy, cz
+    return max(size * xx, n), max(size * yy, n), max(size * zz, n), ax, ay, az, bx, by, bz, cx, cy, cz
 
 
 @compiled(inside=True)
@@ -129,29 +147,24 @@ def _continuing(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore
 
 
 _thirty, _log2_e = literal(30.0), literal(-1 / math.log(2))
-_share, _third = literal(1e-3), literal(1 / 3)
+_share = literal(TOGETHER)
 
 
 @compiled(inside=True)
 def _together(
     a: float, b: float, c: float, first: float, second: float, third: float,
 ) -> Any:  # fmt: skip
-    """The eigenvalues of a tensor, evened out where those of the structure, a >= b >= c, are nearly equal.
+    """The eigenvalues of a tensor, evened out where those of the structure, a >= b >= c, are nearly equal; see the law.
 
-    There the directions have no meaning. The mean sets in where two, or all three, differ by less than a thousandth of
-    the largest.
+    There the directions have no meaning. Equal eigenvalues of the structure get equal ones, and the trace stays.
     """
     least = max(_share(a) * a, tiny(a))
-    upper = half(a) * (one(a) - (a - b) / max(a - b, least))
-    lower = half(a) * (one(a) - (b - c) / max(b - c, least))
-    moved = upper * (second - first)
-    first, second = first + moved, second - moved
-    moved = lower * (third - second)
-    second, third = second + moved, third - moved
-    moved = upper * (second - first)
-    first, second = first + moved, second - moved
-    whole, mean = one(a) - (a - c) / max(a - c, least), _third(a) * (first + second + third)
-    return first + whole * (mean - first), second + whole * (mean - second), third + whole * (mean - third)
+    near, far = one(a) - (a - b) / max(a - b, least), one(a) - (b - c) / max(b - c, least)
+    ends = one(a) - (a - c) / max(a - c, least)
+    weight = one(a) / (two(a) + ends)
+    ends = ends / (two(a) + min(near, far))
+    upper, lower, across = near * weight * (second - first), far * weight * (third - second), ends * (third - first)
+    return first + upper + across, second - upper + lower, third - lower - across
 
 
 @compiled(inside=True)

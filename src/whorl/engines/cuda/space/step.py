@@ -21,7 +21,7 @@ carry the factor :math:`X = 1/(16 h_x^2)`, and ``b = h_x / h_y``, ``c = h_x / h_
 import triton
 import triton.language as tl
 
-from whorl.engines.cuda.diffusivity import diffusivity, divided_difference
+from whorl.engines.cuda.diffusivity import diffusivity, divided_difference, powers
 from whorl.engines.cuda.rows import apart, together
 
 
@@ -74,7 +74,9 @@ def rotated(app, aqq, apq, arp, arq, px, py, pz, qx, qy, qz):
 
 @triton.jit
 def matrix_diffusivity(xx, xy, xz, yy, yz, zz, i2, KIND: tl.constexpr):
-    """g(J) by four rounds of Jacobi rotations."""
+    """g(J) by four rounds of Jacobi rotations, of entries scaled by a power of two so that squares keep in range."""
+    size, scale = powers(xx + yy + zz)
+    xx, xy, xz, yy, yz, zz = scale * xx, scale * xy, scale * xz, scale * yy, scale * yz, scale * zz
     n = tl.zeros_like(xx)
     i = n + 1.0
     ax, ay, az, bx, by, bz, cx, cy, cz = i, n, n, n, i, n, n, n, i
@@ -82,9 +84,9 @@ def matrix_diffusivity(xx, xy, xz, yy, yz, zz, i2, KIND: tl.constexpr):
         xx, yy, xy, xz, yz, ax, ay, az, bx, by, bz = rotated(xx, yy, xy, xz, yz, ax, ay, az, bx, by, bz)
         xx, zz, xz, xy, yz, ax, ay, az, cx, cy, cz = rotated(xx, zz, xz, xy, yz, ax, ay, az, cx, cy, cz)
         yy, zz, yz, xy, xz, bx, by, bz, cx, cy, cz = rotated(yy, zz, yz, xy, xz, bx, by, bz, cx, cy, cz)
-    a = diffusivity(tl.maximum(xx, 0.0), i2, KIND)
-    b = diffusivity(tl.maximum(yy, 0.0), i2, KIND)
-    c = diffusivity(tl.maximum(zz, 0.0), i2, KIND)
+    a = diffusivity(size * tl.maximum(xx, 0.0), i2, KIND)
+    b = diffusivity(size * tl.maximum(yy, 0.0), i2, KIND)
+    c = diffusivity(size * tl.maximum(zz, 0.0), i2, KIND)
     return (
         a * ax * ax + b * bx * bx + c * cx * cx, a * ax * ay + b * bx * by + c * cx * cy,
         a * ax * az + b * bx * bz + c * cx * cz, a * ay * ay + b * by * by + c * cy * cy,
