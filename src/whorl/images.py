@@ -7,10 +7,9 @@ import torch
 from torch import nn
 
 from whorl import models
-from whorl.automatic import DEFAULT_TIME, automatic_settings, samples_of
+from whorl.automatic import Filtering, samples_of
 from whorl.diffusivities import Diffusivity
 from whorl.errors import ShapeError
-from whorl.foundations import validation
 from whorl.foundations.arrays import from_tensor, placed, to_tensor
 from whorl.foundations.types import SpacingLike
 from whorl.schemes import Progress
@@ -97,41 +96,26 @@ def diffuse(
     >>> whorl.diffuse(volume, "perona-malik", contrast=1.0, time=1.0, spacing=(2.0, 1.0, 1.0)).shape
     (8, 12, 12)
     """
-    contrast = None if isinstance(contrast, str) and contrast == "auto" else contrast
-    settings = {"contrast": contrast, "alpha": alpha, "gamma": gamma, "diffusivity": diffusivity, "spacing": spacing}
-    given = {name: value for name, value in settings.items() if value is not None} | options
+    given = {"alpha": alpha, "gamma": gamma, "diffusivity": diffusivity, "spacing": spacing} | options
     if isinstance(model, str):
         _check_name(model)
     elif not isinstance(model, models.Model):
-        others = {"page_axis": page_axis, "time": time, "tau": tau, "cycles": cycles, "progress": progress}
-        given |= {name: value for name, value in others.items() if value is not None}
+        given |= {"contrast": contrast, "page_axis": page_axis, "time": time, "tau": tau, "cycles": cycles}
+        given |= {"progress": progress}
         given |= {name: value for name, value in (("scheme", scheme), ("engine", engine)) if value != HOW[name]}
-        return _network(model, image, noise, channel_axis, device, given)
+        told = [name for name, value in given.items() if value is not None]
+        return _network(model, image, noise, channel_axis, device, told)
+    policy = Filtering(model, contrast, time, noise, given, engine)
     u = to_tensor(image, channel_axis, page_axis=page_axis)
-    if isinstance(model, models.Model):
-        if given:
-            raise ValueError(f"diffuse: the model is built already. Give {', '.join(given)} to models.build.")
-        sized = model.operator.dimension is not None
-    else:
-        sized = spacing is not None and not validation.single(spacing)
-        if not sized:
-            # What is known of the image is told the model: defaults in space may differ from those in the plane.
-            given["spacing"] = validation.spacing(1.0 if spacing is None else spacing, "diffuse").along(u.dim() - 2)
-    if channel_axis is None and page_axis is None and u.dim() == 5 and not sized:
+    if channel_axis is None and page_axis is None and u.dim() == 5 and not policy.sized:
         check_volume(image.shape, "diffuse")
-    if noise is not None and (contrast is not None or isinstance(model, models.Model)):
-        raise ValueError(f"diffuse: noise = {noise} has no effect beside a contrast. Leave one of them out.")
-    if not isinstance(model, models.Model):
-        if contrast is None:
-            chosen = automatic_settings(model, samples_of(u), noise=noise, time=time, engine=engine, **given)
-            given["contrast"], time = chosen.contrast, chosen.time
-        model = models.build(model, **given)
-    time = DEFAULT_TIME if time is None else time
+    built, chosen = policy.chosen(lambda: samples_of(u), policy.space(u.dim() - 2))
     target = u.device if device is None else torch.device(device)
     with torch.no_grad():
-        result = placed(model, target)(
-            u.to(target), time, tau=tau, insist=insist, progress=progress, scheme=scheme, cycles=cycles, engine=engine
-        )
+        result = placed(built, target)(
+            u.to(target), chosen.time, tau=tau, insist=insist, progress=progress, scheme=scheme, cycles=cycles,
+            engine=engine,
+        )  # fmt: skip
     return from_tensor(result, image, channel_axis, page_axis)
 
 
@@ -156,7 +140,7 @@ def check_volume(shape: Sequence[int], caller: str) -> None:
 
 
 def _network(
-    network: object, image: Array, noise: float | None, channel_axis: int | None, device: Any, given: dict[str, Any]
+    network: object, image: Array, noise: float | None, channel_axis: int | None, device: Any, given: list[str]
 ) -> Array:
     """What :func:`diffuse` does with a trained network in place of a model."""
     from whorl.networks.trained import TrainedNetwork

@@ -113,3 +113,34 @@ def test_a_result_that_has_not_come_to_rest_is_told(monkeypatch):
     mask[1:7, 1:7] = True
     with pytest.warns(UserWarning, match=r"after \d+ steps the result is still about .* tolerance of 1e-09"):
         whorl.inpaint(image, mask, "homogeneous", tolerance=1e-9, engine="reference")
+
+
+def test_three_axes_that_may_be_colour_are_refused():
+    """A mask with channels made a volume of three voxels' width of a colour picture."""
+    image, mask = picture(np.float32)
+    colour = np.stack([image, image + 3, image + 5], -1)
+    wide = np.stack([mask] * 3, -1)
+    with pytest.raises(ShapeError, match=r"inpaint: shape \(20, 24, 3\) may be colour or a thin volume"):
+        whorl.inpaint(colour, wide)
+    with pytest.raises(ShapeError, match="without channels"):
+        whorl.inpaint(colour, wide, channel_axis=-1)
+    thin = whorl.inpaint(colour, wide, "homogeneous", spacing=(1.0, 1.0, 1.0), engine="reference")
+    assert np.array_equal(thin[~wide], colour[~wide])
+
+
+def test_oblong_pixels_count():
+    """Where the picture and the sides of its pixels are exchanged together, so is the result."""
+    image, mask = picture(np.float64)
+    image = image + 20 * np.sin(np.arange(20))[:, None]
+    found = whorl.inpaint(image, mask, spacing=(2.0, 1.0), engine="reference")
+    turned = whorl.inpaint(image.T.copy(), mask.T.copy(), spacing=(1.0, 2.0), engine="reference")
+    assert np.allclose(found, turned.T, atol=1e-9)
+    assert not np.allclose(found, whorl.inpaint(image, mask, engine="reference"), atol=1e-3)
+
+
+def test_a_built_model_stays_where_it_is():
+    model = whorl.models.build("multiscale-isotropic", contrast=5.0, scales=2)
+    image, mask = picture(np.float32)
+    with pytest.raises(Exception, match=r"meta|aten"):
+        whorl.inpaint(image, mask, model, device="meta", engine="reference")
+    assert {value.device.type for value in model.state_dict().values()} == {"cpu"}

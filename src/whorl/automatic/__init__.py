@@ -1,6 +1,7 @@
 """Settings measured on the picture itself: its noise, and from that the contrast and the diffusion time."""
 
 from whorl.automatic.noise import noise_level, noise_present
+from whorl.automatic.policy import Filtering, noise_to_remove
 from whorl.automatic.samples import sample_slices, samples_of
 from whorl.automatic.settings import DEFAULT_TIME, RULES, AutomaticSettings, Rule, automatic_settings, rule
 
@@ -8,10 +9,12 @@ __all__ = [
     "DEFAULT_TIME",
     "RULES",
     "AutomaticSettings",
+    "Filtering",
     "Rule",
     "automatic_settings",
     "noise_level",
     "noise_present",
+    "noise_to_remove",
     "rule",
     "sample_slices",
     "samples_of",

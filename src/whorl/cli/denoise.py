@@ -44,7 +44,9 @@ def command(
     """
     from whorl.cli.batch import Batch
     from whorl.cli.machine import prepare
-    from whorl.cli.treatments import Denoising
+    from whorl.cli.treatments import ByNetwork
+    from whorl.denoising import Denoising
 
-    treatment = Denoising(network, noise, prepare(common.device, common.threads), per_page=common.per_page)
+    policy, device = Denoising(None if network == "auto" else network, noise), prepare(common.device, common.threads)
+    treatment = ByNetwork(policy, device, per_page=common.per_page)
     Batch("denoise", treatment, common).run([Path(path) for path in paths])

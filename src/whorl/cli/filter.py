@@ -91,21 +91,14 @@ def command(
     the file says that its pixels are not square, distances along both axes are measured alike: time is in units of the
     shorter side of a pixel.
     """
+    from whorl.automatic import Filtering
     from whorl.cli.batch import Batch, as_memory
     from whorl.cli.machine import prepare
-    from whorl.cli.treatments import Diffusion, as_spacing
+    from whorl.cli.treatments import ByModel, as_spacing
 
     options = {"alpha": alpha, "gamma": gamma, "sigma": sigma, "rho": rho, "diffusivity": diffusivity}
-    treatment = Diffusion(
-        model,
-        time,
-        scheme,
-        contrast,
-        options,
-        prepare(common.device, common.threads),
-        noise=noise,
-        spacing=as_spacing(spacing),
-        per_page=common.per_page,
-    )
+    policy = Filtering(model, contrast, time, noise, options, caller="filter")
+    device = prepare(common.device, common.threads)
+    treatment = ByModel(policy, scheme, device, spacing=as_spacing(spacing), per_page=common.per_page)
     batch = Batch("filter", treatment, common, volume=volume, memory=as_memory(memory), preview=preview)
     batch.run([Path(path) for path in paths])

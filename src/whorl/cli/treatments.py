@@ -1,26 +1,25 @@
 """What a verb does to the pages of a file: the stages of the filter, chosen by options and by the pages themselves."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
-from whorl import models
-from whorl.automatic import DEFAULT_TIME, AutomaticSettings, automatic_settings, noise_level, rule
-from whorl.denoising import COLOUR, GREY
+from whorl.automatic import DEFAULT_TIME, AutomaticSettings, Filtering
+from whorl.denoising import Denoising
 from whorl.files import Page
 from whorl.files.layout import pixel_aspect
 from whorl.files.volume import VolumeFile
 from whorl.large import Stage, denoising_stages, stages
 from whorl.large.pictures import sample_blocks
 from whorl.large.volumes import sample_boxes
-from whorl.networks import TrainedNetwork, load
+from whorl.networks import TrainedNetwork
 
-__all__ = ["AUTO", "Denoising", "Diffusion", "Treatment", "as_spacing"]
-
-AUTO = "auto"
+__all__ = ["ByModel", "ByNetwork", "Treatment", "as_spacing", "voxel_aspect"]
 
 
 class Treatment(ABC):
@@ -32,6 +31,7 @@ class Treatment(ABC):
 
     device: torch.device
     per_page: bool = False
+    doing: str = "filtering"
 
     def chosen(self, pages: Sequence[Page]) -> Iterator[tuple[Sequence[Stage], dict[str, Any]]]:
         """For each page the stages, and the numbers that describe them for a report."""
@@ -55,8 +55,8 @@ class Treatment(ABC):
         """The stages for a page and their description."""
 
 
-class Diffusion(Treatment):
-    """A model of the catalogue; without a contrast, contrast and time follow from the noise of the pages.
+class ByModel(Treatment):
+    """A model of the catalogue.
 
     ``spacing`` is the size of a pixel along y and x, or of a voxel along z, y and x, of which the ratio counts; None
     takes that of the file.
@@ -66,32 +66,22 @@ class Diffusion(Treatment):
 
     def __init__(
         self,
-        name: str,
-        time: float | None,
+        policy: Filtering,
         scheme: str,
-        contrast: float | None,
-        options: Mapping[str, Any],
         device: torch.device,
         *,
-        noise: float | None = None,
         spacing: tuple[float, ...] | None = None,
         per_page: bool = False,
     ) -> None:
-        if noise is not None and contrast is not None:
-            raise ValueError(f"--noise {noise} has no effect beside --contrast. Leave one of them out.")
-        self.name, self.time, self.scheme, self.contrast, self.noise = name, time, scheme, contrast, noise
-        self.options, self.device, self.spacing, self.per_page = dict(options), device, spacing, per_page
-        if contrast is None:
-            rule(name)
+        self.policy, self.scheme, self.device = policy, scheme, device
+        self.spacing, self.per_page = spacing, per_page
         # What is wrong with the options is said at once.
-        self._steps(1.0 if contrast is None else contrast, DEFAULT_TIME if time is None else time, (1.0, 1.0))
+        contrast = 1.0 if policy.contrast is None else policy.contrast
+        time = DEFAULT_TIME if policy.time is None else policy.time
+        self._described(AutomaticSettings(0.0, contrast, time), (1.0, 1.0))
 
     def _measured(self, pages: Sequence[Page]) -> AutomaticSettings:
-        if self.contrast is not None:
-            return AutomaticSettings(0.0, self.contrast, DEFAULT_TIME if self.time is None else self.time)
-        parts = [torch.from_numpy(block)[None].to(self.device) for block in sample_blocks(pages)]
-        options = {**self.options, "spacing": self._aspect(pages[0])}
-        return automatic_settings(self.name, parts, noise=self.noise, time=self.time, **options)
+        return self.policy.settings(_tensors(lambda: sample_blocks(pages), self.device), self._aspect(pages[0]))
 
     def _stages(self, page: Page, measured: AutomaticSettings) -> tuple[Sequence[Stage], dict[str, Any]]:
         return self._described(measured, self._aspect(page))
@@ -105,27 +95,22 @@ class Diffusion(Treatment):
             raise ValueError(
                 f"--spacing {_listed(self.spacing)}: a volume needs depth, height and width, such as 4,1,1."
             )
-        sizes = self.spacing or file.spacing or (1.0, 1.0, 1.0)
-        aspect = tuple(round(size / min(sizes), 6) for size in sizes)
-        if self.contrast is None:
-            parts = [torch.from_numpy(block)[None].to(self.device) for block in sample_boxes(file)]
-            options = {**self.options, "spacing": aspect}
-            measured = automatic_settings(self.name, parts, noise=self.noise, time=self.time, **options)
-        else:
-            measured = AutomaticSettings(0.0, self.contrast, DEFAULT_TIME if self.time is None else self.time)
+        aspect = voxel_aspect(self.spacing or file.spacing)
+        measured = self.policy.settings(_tensors(lambda: sample_boxes(file), self.device), aspect)
         return self._described(measured, aspect)
 
     def _described(
         self, measured: AutomaticSettings, aspect: tuple[float, ...]
     ) -> tuple[Sequence[Stage], dict[str, Any]]:
         """The stages for these settings, and the settings for a report."""
-        steps = self._steps(measured.contrast, measured.time, aspect)
-        record: dict[str, Any] = {"model": self.name}
-        if self.contrast is None:
-            record |= {"noise": measured.noise, "noise_measured": self.noise is None}
-        record |= {"contrast": measured.contrast, "contrast_measured": self.contrast is None}
+        model = self.policy.built(measured, aspect).to(self.device)
+        steps = stages(model, measured.time, scheme=self.scheme, dimension=len(aspect))
+        record: dict[str, Any] = {"model": model.name}
+        if self.policy.measured:
+            record |= {"noise": measured.noise, "noise_measured": self.policy.noise is None}
+        record |= {"contrast": measured.contrast, "contrast_measured": self.policy.measured}
         record |= {"time": measured.time, "scheme": self.scheme, "spacing": list(aspect)}
-        if measured.time == 0 and self.time != 0:
+        if measured.time == 0 and self.policy.time != 0:
             record["copied"] = True
         return steps, record | {"steps": sum(stage.steps for stage in steps)}
 
@@ -136,45 +121,41 @@ class Diffusion(Treatment):
             )
         return page.metadata.aspect if self.spacing is None else pixel_aspect(self.spacing)
 
-    def _model(self, contrast: float, aspect: tuple[float, ...]) -> models.Model:
-        return models.build(self.name, contrast=contrast, spacing=aspect, **self.options).to(self.device)
 
-    def _steps(self, contrast: float, time: float, aspect: tuple[float, ...]) -> Sequence[Stage]:
-        return stages(self._model(contrast, aspect), time, scheme=self.scheme, dimension=len(aspect))
+class ByNetwork(Treatment):
+    """A trained network; the noise is measured on the pages where its level is not given."""
 
-
-class Denoising(Treatment):
-    """A trained network; the noise is measured on the pages where its level is not given.
-
-    ``auto`` takes the network for grey or for colour photographs, as a page asks for.
-    """
-
-    def __init__(self, name: str, noise: float | None, device: torch.device, *, per_page: bool = False) -> None:
-        if noise is not None and not 0 < noise < float("inf"):
-            raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
-        self.name, self.noise, self.device, self.per_page = name, noise, device, per_page
-        if name != AUTO:
-            self._network(name)  # whatever is wrong with the file is said at once
+    def __init__(self, policy: Denoising, device: torch.device, *, per_page: bool = False) -> None:
+        self.policy, self.device, self.per_page = policy, device, per_page
+        if policy.network is not None:
+            self._network(1)  # whatever is wrong with the file is said at once
 
     def _measured(self, pages: Sequence[Page]) -> float:
-        if self.noise is not None:
-            return self.noise
-        return noise_level([torch.from_numpy(block)[None] for block in sample_blocks(pages)])
+        return self.policy.level(_tensors(lambda: sample_blocks(pages)))
 
     def _stages(self, page: Page, measured: float) -> tuple[Sequence[Stage], dict[str, Any]]:
-        name = self.name
-        if name == AUTO:
-            name = COLOUR if page.layout.filtered == 3 else GREY
-        record = {"network": name, "noise": measured, "noise_measured": self.noise is None}
-        if measured == 0:  # nothing to remove: the page is copied
+        channels = page.layout.filtered
+        record = {"network": self.policy.name(channels), "noise": measured, "noise_measured": self.policy.noise is None}
+        if measured == 0:
             return (), record | {"copied": True}
-        samples = [torch.from_numpy(block) for block in sample_blocks([page])]
-        eight_bits = page.layout.dtype == "uint8"
-        return denoising_stages(self._network(name), measured, samples, eight_bits=eight_bits), record
+        samples, eight_bits = _tensors(lambda: sample_blocks([page]))(), page.layout.dtype == "uint8"
+        return denoising_stages(self._network(channels), measured, samples, eight_bits=eight_bits), record
 
     @cache  # noqa: B019, a treatment lives as long as its command
-    def _network(self, name: str) -> TrainedNetwork:
-        return load(name).to(self.device)
+    def _network(self, channels: int) -> TrainedNetwork:
+        return self.policy.loaded(channels).to(self.device)
+
+
+def _tensors(
+    blocks: Callable[[], Iterable[NDArray[Any]]], device: torch.device | None = None
+) -> Callable[[], Iterator[Tensor]]:
+    """The blocks as a policy asks for samples."""
+    return lambda: (torch.from_numpy(block)[None].to(device) for block in blocks())
+
+
+def voxel_aspect(sizes: Sequence[float] | None) -> tuple[float, ...]:
+    """The sides of a voxel in units of the shortest one; a cube where they are not known."""
+    return tuple(round(size / min(sizes), 6) for size in sizes) if sizes else (1.0, 1.0, 1.0)
 
 
 def _listed(sizes: Sequence[float]) -> str:

@@ -11,16 +11,24 @@ from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.samples import rounded, working_dtype
 
-__all__ = ["from_tensor", "placed", "to_tensor"]
+__all__ = ["check_unmasked", "from_tensor", "placed", "to_tensor"]
 
 Array = TypeVar("Array", bound=Any)
 Module = TypeVar("Module", bound=nn.Module)
 
 
 def to_tensor(
-    image: Any, channel_axis: int | None = None, caller: str = "diffuse", page_axis: int | None = None
+    image: Any,
+    channel_axis: int | None = None,
+    caller: str = "diffuse",
+    page_axis: int | None = None,
+    *,
+    gaps: bool = False,
 ) -> Tensor:
     """The image as a float tensor ``(1, c, y, x)``, a volume as ``(1, c, z, y, x)``; pages of a stack in place of 1.
+
+    All images of people come in through this door: what no filter can take, NaN and infinity among it (unless there may
+    be ``gaps``), is refused here.
 
     float64 stays, int32 and wider become float64, the rest float32. Where nothing has to be converted, the tensor looks
     at the memory of the image.
@@ -33,6 +41,7 @@ def to_tensor(
             f"{caller}: expected a NumPy array or a torch tensor, got {type(image).__name__}. "
             "Convert with numpy.asarray."
         )
+    check_unmasked(image, caller)
     others = {
         name: axis for name, axis in (("channel_axis", channel_axis), ("page_axis", page_axis)) if axis is not None
     }
@@ -49,11 +58,23 @@ def to_tensor(
     tensor = tensor.movedim(tuple(others.values()), tuple(range(len(others))))
     tensor = tensor[None] if channel_axis is None else tensor
     tensor = tensor[None] if page_axis is None else tensor.transpose(0, 1)
+    whole = not tensor.is_floating_point()
     if tensor.device.type != "cpu" or (tensor.dtype == dtype and tensor.is_contiguous()):
-        return tensor.to(dtype, memory_format=torch.contiguous_format)
-    # One pass converts and lays the channels out one after the other; NumPy gives large arrays huge pages.
-    planes = np.empty(tuple(tensor.shape), np.float64 if dtype == torch.float64 else np.float32)
-    return torch.from_numpy(planes).copy_(tensor)
+        tensor = tensor.to(dtype, memory_format=torch.contiguous_format)
+    else:
+        # One pass converts and lays the channels out one after the other; NumPy gives large arrays huge pages.
+        planes = np.empty(tuple(tensor.shape), np.float64 if dtype == torch.float64 else np.float32)
+        tensor = torch.from_numpy(planes).copy_(tensor)
+    return tensor if whole or gaps else validation.finite(tensor, caller)
+
+
+def check_unmasked(array: Any, caller: str, what: str = "image") -> None:
+    """Refuse an array of ``numpy.ma``: its mask would be lost."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise ShapeError(
+            f"{caller}: the {what} is a masked array, and what it masks would come back. Fill it with "
+            f"whorl.inpaint(image.data, image.mask), or take {what}.filled(value)."
+        )
 
 
 def from_tensor(result: Tensor, like: Array, channel_axis: int | None = None, page_axis: int | None = None) -> Array:

@@ -75,9 +75,12 @@ def broadcasting(part: Tensor, data: Tensor, what: str, caller: str) -> Tensor:
     return part
 
 
-def finite(u: Tensor, caller: str) -> Tensor:
-    """The same tensor, if it holds neither NaN nor infinity."""
-    _largest(u, caller)
+REPLACE = "Replace them first, for example with numpy.nan_to_num or whorl.inpaint."
+
+
+def finite(u: Tensor, caller: str, where: str = "", remedy: str = REPLACE) -> Tensor:
+    """The same tensor, if it holds neither NaN nor infinity; ``where`` says which part of an image it is."""
+    _largest(u, caller, where, remedy)
     return u
 
 
@@ -94,7 +97,7 @@ def squarable(u: Tensor, squared_norm: float, caller: str) -> Tensor:
     return u
 
 
-def _largest(u: Tensor, caller: str) -> float:
+def _largest(u: Tensor, caller: str, where: str = "", remedy: str = REPLACE) -> float:
     """The largest magnitude of a finite tensor."""
     # The extremes pass NaN and infinity on, and cost a twentieth of asking every pixel: less than a step. Small images
     # are left to NumPy, which takes one thread: those of PyTorch spin for a while after their work, where the steps
@@ -106,10 +109,7 @@ def _largest(u: Tensor, caller: str) -> float:
         low, high = (float(end) for end in values.aminmax())
     if not (math.isfinite(low) and math.isfinite(high)):
         bad = int((~torch.isfinite(u)).sum())
-        raise ValueError(
-            f"{caller}: the image holds {bad} NaN or infinite value(s). "
-            "Replace them first, for example with numpy.nan_to_num or an inpainting."
-        )
+        raise ValueError(f"{caller}: the image holds {bad} NaN or infinite value(s){where}. {remedy}")
     return max(abs(low), abs(high))
 
 

@@ -9,16 +9,22 @@ from torch import Tensor
 
 from whorl import models
 from whorl.errors import ShapeError
-from whorl.images import from_tensor, to_tensor
-from whorl.inpainting.fill import Report, fill
+from whorl.foundations import validation
+from whorl.foundations.arrays import check_unmasked, from_tensor, placed, to_tensor
+from whorl.foundations.types import Image, SpacingLike
+from whorl.images import check_volume
+from whorl.inpainting.fill import Filled, Report, fill
 from whorl.inpainting.methods import METHODS, method
 
-__all__ = ["inpaint"]
+__all__ = ["checked_mask", "inpaint", "steady"]
 
 Array = TypeVar("Array", bound=Any)
 
 GREY_VALUES = 255
 """Contrast and tolerance are counted in grey values: so many lie between the smallest and the largest known value."""
+
+
+MASK_TOO = "Mask them too, for example with mask | ~numpy.isfinite(image)."
 
 
 def inpaint(
@@ -29,6 +35,7 @@ def inpaint(
     channel_axis: int | None = None,
     contrast: float | None = None,
     tolerance: float | None = None,
+    spacing: SpacingLike | None = None,
     engine: str = "auto",
     device: str | torch.device | None = None,
     report: Report | None = None,
@@ -51,6 +58,9 @@ def inpaint(
         Of ``"eed"``, in the image's own units; 1/255 of the range of the known values unless given.
     tolerance : float, optional
         How close to the steady state to stop, in the image's own units; 1/2550 of the range unless given.
+    spacing : float or tuple of float, optional
+        The size of a pixel ``(h_y, h_x)`` or of a voxel ``(h_z, h_y, h_x)``, in any unit of which the shortest side is
+        one; not for a model that is built already. Three numbers say that three axes are a volume.
     engine, device
         How and where to compute.
     report : callable, optional
@@ -70,39 +80,60 @@ def inpaint(
     >>> int(np.abs(repaired.astype(int) - image).max())
     0
     """
-    u = to_tensor(image, channel_axis)
-    known = ~_checked_mask(mask, tuple(u.shape[2:]))
-    seen = u.masked_select(known.to(u.device))
-    if not bool(torch.isfinite(seen).all()):
-        raise ValueError(
-            f"inpaint: {int((~torch.isfinite(seen)).sum())} NaN or infinite value(s) lie outside the mask. "
-            "Mask them too, for example with mask | ~numpy.isfinite(image)."
-        )
+    u = to_tensor(image, channel_axis, "inpaint", gaps=True)
+    if channel_axis is None and u.dim() == 5 and not _sized(model, spacing):
+        check_volume(image.shape, "inpaint")
+    known = ~checked_mask(mask, tuple(u.shape[2:]))
+    found = steady(
+        u, known, model, contrast=contrast, tolerance=tolerance, spacing=spacing, engine=engine, device=device,
+        report=report,
+    )  # fmt: skip
+    result: Array = _with_known(from_tensor(found.image, image, channel_axis), image, known[0, 0], channel_axis)
+    return result
+
+
+def steady(
+    u: Image,
+    known: Tensor,
+    model: str | models.Model = "eed",
+    *,
+    contrast: float | None = None,
+    tolerance: float | None = None,
+    spacing: SpacingLike | None = None,
+    engine: str = "auto",
+    device: str | torch.device | None = None,
+    report: Report | None = None,
+) -> Filled:
+    """What :func:`inpaint` does to a tensor ``(n, c, y, x)`` that is known where ``(1, 1, y, x)`` says so."""
+    known = known.to(u.device)
+    seen = validation.finite(u.masked_select(known), "inpaint", " outside the mask", MASK_TOO)
     grey = float(seen.max() - seen.min()) / GREY_VALUES or 1.0
-    built = _built(model, contrast, grey, u.dim() - 2)
+    built = _built(model, contrast, grey, u.dim() - 2, spacing)
     target = u.device if device is None else torch.device(device)
     tolerance = 0.1 * grey if tolerance is None else tolerance
     with torch.no_grad():
         found = fill(
-            built.to(target),
-            u.to(target),
-            known.to(target),
-            tolerance=tolerance,
-            engine=engine,
-            report=report,
+            placed(built, target), u.to(target), known.to(target), tolerance=tolerance, engine=engine, report=report
         )
     if not found.converged:
         warnings.warn(
             f"inpaint: after {found.steps} steps the result is still about {found.distance:.3g} from the steady state, "
             f"more than the tolerance of {tolerance:.3g}. Allow more with tolerance=, or take model='homogeneous'.",
-            stacklevel=2,
+            stacklevel=3,
         )
-    result: Array = _with_known(from_tensor(found.image, image, channel_axis), image, known[0, 0], channel_axis)
-    return result
+    return found
 
 
-def _checked_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
+def _sized(model: str | models.Model, spacing: SpacingLike | None) -> bool:
+    """Whether the number of axes of space was told."""
+    if isinstance(model, models.Model):
+        return model.operator.dimension is not None
+    return spacing is not None and not validation.single(spacing)
+
+
+def checked_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
     """The mask as ``(1, 1, y, x)``."""
+    check_unmasked(mask, "inpaint", "mask")
     values = mask.detach().cpu().numpy() if isinstance(mask, Tensor) else np.asarray(mask)
     if values.shape != shape:
         raise ShapeError(
@@ -123,10 +154,13 @@ def _checked_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values))[None, None]
 
 
-def _built(model: str | models.Model, contrast: float | None, grey: float, dimensions: int) -> models.Model:
+def _built(
+    model: str | models.Model, contrast: float | None, grey: float, dimensions: int, spacing: SpacingLike | None
+) -> models.Model:
     if isinstance(model, models.Model):
-        if contrast is not None:
-            raise ValueError("inpaint: the model is built already. Give the contrast to models.build.")
+        for name, value in (("contrast", contrast), ("spacing", spacing)):
+            if value is not None:
+                raise ValueError(f"inpaint: the model is built already. Give the {name} to models.build.")
         if model.fidelity is not None:
             raise ValueError(f"inpaint: {model.name} has a data term, and the mask is one. Give a model without.")
         if model.kept is not None:
@@ -134,11 +168,12 @@ def _built(model: str | models.Model, contrast: float | None, grey: float, dimen
         return model
     if model not in METHODS:
         raise ValueError(f"inpaint: model {model!r} is unknown. Known: {', '.join(METHODS)}, or a model of your own.")
-    if contrast is not None and "contrast" not in METHODS[model]:
+    changes: dict[str, Any] = {} if spacing is None else {"spacing": spacing}
+    if "contrast" in METHODS[model]:
+        changes["contrast"] = METHODS[model]["contrast"] * grey if contrast is None else contrast
+    elif contrast is not None:
         raise ValueError(f"inpaint: contrast = {contrast:g} has no meaning for {model!r}. Leave it out.")
-    if "contrast" not in METHODS[model]:
-        return method(model, dimensions)
-    return method(model, dimensions, contrast=METHODS[model]["contrast"] * grey if contrast is None else contrast)
+    return method(model, dimensions, **changes)
 
 
 def _with_known(result: Any, image: Any, known: Tensor, channel_axis: int | None) -> Any:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from whorl.activations import Anisotropic, EdgeContinuing
+from whorl.foundations.types import SpacingLike
 from whorl.models import Model, build
 from whorl.operators import CellGradient, Composed, Smoothing
 
@@ -13,7 +14,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "homogeneous": {"name": "perona-malik", "diffusivity": "homogeneous"},
     "biharmonic": {"name": "you-kaveh", "diffusivity": "homogeneous"},
 }
-"""What ``model=`` takes beside a model; contrasts in grey values, sigma and rho in pixels.
+"""What ``model=`` takes beside a model; contrasts in grey values, sigma and rho in the unit of the pixel size.
 
 The settings of ``"eed"`` were chosen on photographs, for all densities together (``experiments/inpainting.py``).
 """
@@ -34,16 +35,18 @@ def method(name: str, dimensions: int = 2, **changes: Any) -> Model:
     return edge_continuing(**{**METHODS[name], **(IN_SPACE if dimensions == 3 else {}), **changes})
 
 
-def edge_continuing(contrast: float, sigma: float, rho: float, alpha: float, gamma: float = 0.0) -> Model:
+def edge_continuing(
+    contrast: float, sigma: float, rho: float, alpha: float, gamma: float = 0.0, spacing: SpacingLike = 1.0
+) -> Model:
     """Edge-enhancing diffusion under a smoothed structure tensor, which all channels share.
 
     Few known pixels leave gradients that point anywhere; smoothing their tensor over ``rho`` finds the direction that
     most of them agree on, and the law follows it as far as they agree.
     """
     return Model(
-        CellGradient(alpha),
-        Anisotropic(EdgeContinuing(contrast), ("channels",), gamma=gamma, rho=rho),
-        structure=Composed(CellGradient(0.5), Smoothing(sigma)),
+        CellGradient(alpha, spacing),
+        Anisotropic(EdgeContinuing(contrast), ("channels",), gamma=gamma, rho=rho, spacing=spacing),
+        structure=Composed(CellGradient(0.5, spacing), Smoothing(sigma, spacing=spacing)),
         name="edge-continuing",
-        settings={"contrast": contrast, "sigma": sigma, "rho": rho, "alpha": alpha, "gamma": gamma},
+        settings={"contrast": contrast, "sigma": sigma, "rho": rho, "alpha": alpha, "gamma": gamma, "spacing": spacing},
     )

@@ -11,9 +11,11 @@ import torch
 from numpy.typing import NDArray
 
 from whorl import models
-from whorl.automatic import DEFAULT_TIME, automatic_settings, noise_level, sample_slices
+from whorl.automatic import Filtering, sample_slices
+from whorl.denoising import Denoising
 from whorl.errors import ShapeError
 from whorl.foundations import validation
+from whorl.foundations.arrays import check_unmasked, placed
 from whorl.foundations.samples import rounded, working_dtype
 from whorl.images import check_volume
 from whorl.large.plan import MEMORY, plan, working_bytes
@@ -99,34 +101,23 @@ def map(
     >>> map(image, "perona-malik", contrast=9.0, time=2.0, tile=64).dtype
     dtype('uint8')
     """
-    if not isinstance(model, str) and settings:
-        raise ValueError(f"large.map: the model is built already. Give {', '.join(settings)} to models.build.")
-    sized = not isinstance(model, str) or not validation.single(settings.get("spacing", 1.0))
-    axis, space = _axes(image, channel_axis, sized)
-    if isinstance(model, str) and not sized:
-        # What is known of the image is told the model: defaults in space may differ from those in the plane.
-        settings["spacing"] = validation.spacing(settings.get("spacing", 1.0), "large.map").along(space)
+    check_unmasked(image, "large.map")
     working_dtype(image.dtype, "large.map")
-    automatic = isinstance(model, str) and settings.get("contrast") in (None, "auto")
-    if noise is not None and not automatic and not isinstance(model, TrainedNetwork):
-        raise ValueError(f"large.map: noise = {noise} has no effect beside a contrast. Leave one of them out.")
-    if isinstance(model, str) and automatic:
-        settings.pop("contrast", None)
-        parts = list(_samples(image, axis))
-        chosen = automatic_settings(model, parts, noise=noise, time=time, engine=engine, **settings)
-        settings["contrast"], time = chosen.contrast, chosen.time
-    built = models.build(model, **settings) if isinstance(model, str) else model
     how: dict[str, Any] = {"scheme": scheme, "cycles": cycles, "tau": tau, "engine": engine}
-    if isinstance(built, TrainedNetwork):
-        if time is not None or how != {"scheme": "explicit", "cycles": None, "tau": None, "engine": "auto"}:
+    if isinstance(model, TrainedNetwork):
+        if time is not None or settings or how != {"scheme": "explicit", "cycles": None, "tau": None, "engine": "auto"}:
             raise ValueError("large.map: a trained network has its own steps. Leave time, scheme, tau and engine out.")
+        axis, space = _axes(image, channel_axis, sized=True)
         if space != 2:
             raise ShapeError("large.map: networks are trained on pictures and take no volumes. Name the channel_axis.")
-        steps = _network_stages(built.to(device), noise, factor, list(_samples(image, axis)), image.dtype)
+        steps = _network_stages(placed(model, torch.device(device)), noise, factor, image, axis)
     else:
+        policy = Filtering(model, settings.pop("contrast", None), time, noise, settings, engine, "large.map")
         if factor is not None:
             raise ValueError(f"large.map: factor = {factor:g} is for networks. Scale the contrast instead.")
-        steps = stages(built.to(device), DEFAULT_TIME if time is None else time, dimension=space, **how)
+        axis, space = _axes(image, channel_axis, policy.sized)
+        built, chosen = policy.chosen(lambda: _samples(image, axis), policy.space(space))
+        steps = stages(placed(built, torch.device(device)), chosen.time, dimension=space, **how)
     if type(image).__module__.partition(".")[0] == "dask":
         from whorl.large.lazy import map_lazy
 
@@ -141,7 +132,7 @@ def map(
 
 
 def _network_stages(
-    network: TrainedNetwork, noise: float | None, factor: float | None, samples: list[torch.Tensor], dtype: Any
+    network: TrainedNetwork, noise: float | None, factor: float | None, image: Any, axis: int | None
 ) -> tuple[Stage, ...]:
     """A network scaled by the factor, or to the noise given or measured; no stages where there is no noise."""
     unknown = noise is None and network.noise_range is None
@@ -149,8 +140,9 @@ def _network_stages(
         return network_stages(network, 1.0 if factor is None else factor)
     if factor is not None:
         raise ValueError(f"large.map: factor = {factor:g} is not for networks for photographs. Give the noise.")
-    level = noise_level(samples) if noise is None else noise
-    return denoising_stages(network, level, samples, eight_bits=dtype == np.uint8) if level else ()
+    samples = list(_samples(image, axis))
+    level = Denoising(network, noise, "large.map").level(lambda: samples)
+    return denoising_stages(network, level, samples, eight_bits=image.dtype == np.uint8)
 
 
 def _samples(image: Any, axis: int | None) -> Iterator[torch.Tensor]:

@@ -1,10 +1,12 @@
 """A filter as a sequence of stages, each of which looks a known number of pixels around."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl.foundations import validation
@@ -25,24 +27,23 @@ class Stage:
 
     A pixel of ``apply(u)`` depends on the pixels of ``u`` at most ``reach`` away on every axis, and on nothing else:
     not on the position in the image nor on its size, except that the image is mirrored at its border. ``check`` raises
-    for images the filter must not begin with. ``steps`` counts the steps of a model that it takes.
+    for images the filter must not begin with. ``steps`` counts the steps of a model that it takes. A stage that looks
+    at the ``whole`` image cannot be cut into windows; it fills gaps, so that NaN may stand there. ``finish`` makes the
+    samples of a file, channels first, from those before and after.
     """
 
     apply: Callable[[Tensor], Tensor]
     reach: int
     check: Callable[[Tensor], object] | None = None
     steps: int = 1
+    whole: bool = False
+    finish: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]] | None = None
 
     def watched(self, u: Tensor, tell: Callable[[float], None]) -> Tensor:
         """``apply(u)``, telling the share of the stage that was done since it was told last; 1 in all."""
-        if isinstance(self.apply, _Run):
-            told = [0]
-
-            def progress(done: int, total: int) -> None:
-                tell((done - told[-1]) / total)
-                told.append(done)
-
-            return self.apply.run(u, progress)
+        watched: Callable[..., Tensor] | None = getattr(self.apply, "watched", None)
+        if watched is not None:
+            return watched(u, tell)
         result = self.apply(u)
         tell(1.0)
         return result
@@ -95,9 +96,14 @@ def network_stages(network: DiffusionNetwork, factor: float = 1.0) -> tuple[Stag
 
 
 def denoising_stages(
-    network: TrainedNetwork, noise: float, samples: Sequence[Tensor], *, eight_bits: bool
+    network: TrainedNetwork, noise: float, samples: Iterable[Tensor], *, eight_bits: bool
 ) -> tuple[Stage, ...]:
-    """What ``network.remove`` does to a picture with noise of this level, of which the samples show the range."""
+    """What ``network.remove`` does to a picture with noise of this level, of which the samples show the range.
+
+    Nothing where there is no noise: the picture is copied.
+    """
+    if noise == 0:
+        return ()
     if isinstance(network, DiffusionNetwork):
         return network_stages(network, network.factor(noise))
     assert isinstance(network, PhotoNetwork)
@@ -161,6 +167,16 @@ class _Run:
 
     def __call__(self, u: Tensor) -> Tensor:
         return self.run(u, None)
+
+    def watched(self, u: Tensor, tell: Callable[[float], None]) -> Tensor:
+        """The same, telling of every step."""
+        told = [0]
+
+        def progress(done: int, total: int) -> None:
+            tell((done - told[-1]) / total)
+            told.append(done)
+
+        return self.run(u, progress)
 
     def count(self) -> int:
         """The number of steps, which does not depend on the image: counted on the smallest one."""

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from whorl.automatic import noise_level, samples_of
+from whorl.automatic import noise_to_remove, samples_of
 from whorl.errors import ShapeError
 from whorl.foundations.arrays import from_tensor, placed, to_tensor
 from whorl.foundations.types import Image
@@ -60,16 +60,11 @@ class TrainedNetwork(nn.Module, ABC):
                 f"denoise: expected a picture (y, x), got shape {tuple(image.shape)}. "
                 "For colour name the channel_axis, usually -1."
             )
-        if noise is None:
-            noise = noise_level(samples_of(u))
-            if noise == 0:
-                return image.clone() if isinstance(image, Tensor) else image.copy()
-        if not 0 < noise < float("inf"):
-            raise ValueError(
-                f"denoise(noise={noise}): expected a positive standard deviation in the image's own units."
-            )
+        level = noise_to_remove(noise, lambda: samples_of(u), "denoise")
+        if level == 0:
+            return image.clone() if isinstance(image, Tensor) else image.copy()
         target = u.device if device is None else torch.device(device)
         eight_bits = str(image.dtype).removeprefix("torch.") == "uint8"
         with torch.no_grad():
-            result = placed(self, target).remove(u.to(target), float(noise), eight_bits=eight_bits)
+            result = placed(self, target).remove(u.to(target), level, eight_bits=eight_bits)
         return from_tensor(result, image, channel_axis)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from whorl import large, models
-from whorl.automatic import automatic_settings, noise_level, sample_slices
+from whorl.automatic import Filtering, sample_slices
 from whorl.files.layout import pixel_aspect
 from whorl.foundations.samples import working_dtype
 from whorl.images import diffuse
@@ -121,30 +121,25 @@ def denoise_layer(layer: Any, network: str = "auto", noise: float = 0.0, job: Jo
 
     ``auto`` takes the network for colour photographs on RGB layers, and that for grey ones on others.
     """
-    from whorl.denoising import COLOUR, GREY
-    from whorl.networks import load
+    from whorl.denoising import Denoising
 
-    noise = noise or noise_level(_samples(layer))
-    job = job or Job()
-    if not noise:
+    policy, channels = Denoising(None if network == "auto" else network, noise or None), 3 if layer.rgb else 1
+    level, job = policy.level(lambda: _samples(layer)), job or Job()
+    if level == 0:
         return _like(layer, layer.data, "no noise found, copied")
-    if network == "auto":
-        network = COLOUR if layer.rgb else GREY
-    built = load(network)
-    result = _each_plane(layer, job, lambda plane, how: large.map(plane, built, noise=noise, **how))
-    return _like(layer, result, f"denoised by {network}, noise {noise:.4g}")
+    built = policy.loaded(channels)
+    result = _each_plane(layer, job, lambda plane, how: large.map(plane, built, noise=level, **how))
+    return _like(layer, result, f"denoised by {policy.name(channels)}, noise {level:.4g}")
 
 
 def _built(
     layer: Any, model: str, contrast: float, time: float, sigma: float | None, axes: int
 ) -> tuple[models.Model, float]:
     """The model for the pixels or voxels of the layer, and its contrast."""
-    options: dict[str, Any] = {"spacing": pixel_aspect(_pixel(layer, axes))}
-    if sigma is not None and "sigma" in models.row(model).options:
-        options["sigma"] = sigma
-    if not contrast:
-        contrast = automatic_settings(model, _samples(layer, axes), time=time, **options).contrast
-    return models.build(model, contrast=contrast, **options), contrast
+    options = {"sigma": sigma} if "sigma" in models.row(model).options else {}
+    policy = Filtering(model, contrast or None, time, options=options, caller="whorl")
+    built, settings = policy.chosen(lambda: _samples(layer, axes), pixel_aspect(_pixel(layer, axes)))
+    return built, settings.contrast
 
 
 def _pixel(layer: Any, axes: int) -> tuple[float, ...]:

@@ -1,0 +1,103 @@
+"""One decision for everybody who filters: what was told is kept, what was not follows from samples of the picture.
+
+Arrays in memory, arrays in windows, files on the command line and layers of a viewer differ in where their samples come
+from and in how the steps are taken. What is measured, which model is built and how long it runs is decided here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from whorl.automatic.noise import noise_level
+from whorl.automatic.settings import DEFAULT_TIME, AutomaticSettings, automatic_settings, rule
+from whorl.foundations import validation
+from whorl.models import Model, build
+
+__all__ = ["Filtering", "Samples", "noise_to_remove"]
+
+Samples = Callable[[], Iterable[Tensor]]
+"""Gives images ``(n, c, y, x)`` or volumes that stand for the picture; asked only where something is to be measured."""
+
+
+@dataclass(frozen=True)
+class Filtering:
+    """What was told of a filter; None and what is left out follows from the picture.
+
+    ``model`` is a name of ``whorl.models.names()``, with ``options`` for ``whorl.models.build``, or a model built
+    already, which has them. ``caller`` is who complains.
+
+    >>> told = Filtering("gerig", noise=10.0, time=2.0)
+    >>> model, chosen = told.chosen(lambda: [], told.space(2))
+    >>> model.name, chosen
+    ('gerig', AutomaticSettings(noise=10.0, contrast=19.0, time=2.0))
+    """
+
+    model: str | Model
+    contrast: Any = None
+    time: float | None = None
+    noise: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    engine: str = "auto"
+    caller: str = "diffuse"
+
+    def __post_init__(self) -> None:
+        told = {"contrast": None if isinstance(self.contrast, str) and self.contrast == "auto" else self.contrast}
+        told = {name: value for name, value in {**told, **self.options}.items() if value is not None}
+        if isinstance(self.model, Model) and told:
+            raise ValueError(f"{self.caller}: the model is built already. Give {', '.join(told)} to models.build.")
+        if self.noise is not None and (isinstance(self.model, Model) or "contrast" in told):
+            raise ValueError(
+                f"{self.caller}: noise = {self.noise} has no effect beside a contrast. Leave one of them out."
+            )
+        object.__setattr__(self, "contrast", told.pop("contrast", None))
+        object.__setattr__(self, "options", told)
+        if self.measured:
+            rule(str(self.model))
+
+    @property
+    def measured(self) -> bool:
+        """Whether contrast, and time where it was not told, follow from the noise."""
+        return isinstance(self.model, str) and self.contrast is None
+
+    @property
+    def sized(self) -> bool:
+        """Whether the number of axes of space was told, by the size of a pixel or by the model."""
+        if isinstance(self.model, Model):
+            return self.model.operator.dimension is not None
+        return not validation.single(self.options.get("spacing", 1.0))
+
+    def space(self, dimension: int) -> tuple[float, ...]:
+        """The size of a pixel, for pictures with so many axes of space.
+
+        What is known of the picture is told the model: defaults in space may differ from those in the plane.
+        """
+        return validation.spacing(self.options.get("spacing", 1.0), self.caller).along(dimension)
+
+    def chosen(self, samples: Samples, space: tuple[float, ...]) -> tuple[Model, AutomaticSettings]:
+        """The model to run, and its settings."""
+        settings = self.settings(samples, space)
+        return self.built(settings, space), settings
+
+    def settings(self, samples: Samples, space: tuple[float, ...]) -> AutomaticSettings:
+        """Noise, contrast and time for pixels of that size; without noise where the contrast was told."""
+        if not self.measured:
+            return AutomaticSettings(0.0, self.contrast, DEFAULT_TIME if self.time is None else self.time)
+        told: dict[str, Any] = {**self.options, "spacing": space, "noise": self.noise, "time": self.time}
+        return automatic_settings(str(self.model), list(samples()), engine=self.engine, **told)
+
+    def built(self, settings: AutomaticSettings, space: tuple[float, ...]) -> Model:
+        """The model for these settings and pixels of that size; one that is built already is itself."""
+        if isinstance(self.model, Model):
+            return self.model
+        return build(self.model, **{**self.options, "contrast": settings.contrast, "spacing": space})
+
+
+def noise_to_remove(noise: float | None, samples: Samples, caller: str) -> float:
+    """The noise a network is to remove: as told, or as measured; 0 where there is none, and the picture is copied."""
+    if noise is None:
+        return noise_level(list(samples()))
+    if not 0 < noise < float("inf"):
+        raise ValueError(f"{caller}: noise = {noise}: expected a positive standard deviation in the image's own units.")
+    return float(noise)

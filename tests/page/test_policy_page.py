@@ -1,0 +1,48 @@
+"""The page's twin of the policy: noise, contrast, time and network are those of the library, number by number."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from page.planes import encode
+from whorl.automatic import RULES, Filtering
+from whorl.denoising import Denoising
+from whorl.page.networks import OFFERED
+
+MODELS = [name for name, rule in RULES.items() if rule is not None]
+
+
+def pictures() -> list[Any]:
+    """Colour with noise, grey with noise that was cut off, a flat picture."""
+    rng = np.random.default_rng(11)
+    y, x = np.mgrid[:60, :70]
+    clean = 128 + 60 * np.sin(x / 7) * np.cos(y / 11) + 50 * (np.hypot(x - 30, y - 30) < 16)
+    colour = np.stack([clean + rng.normal(0, 14, clean.shape) for _ in range(3)])
+    cut = np.clip(clean + rng.normal(0, 50, clean.shape), 0, 255).round()[None]
+    return [part.astype(np.float32) for part in (colour, cut, np.full((1, 20, 20), 7.0))]
+
+
+def test_every_model_and_network_gets_the_numbers_of_the_policy(drive: Any) -> None:
+    shown, names = pictures(), [*MODELS, *OFFERED]
+    sent = [{"planes": [encode(p) for p in u], "height": u.shape[1], "width": u.shape[2]} for u in shown]
+    answers = iter(drive("automaticAll", pictures=sent, models=names, lenient=True))
+    for picture in shown:
+        samples = [torch.from_numpy(picture)[None]]
+        for name in names:
+            answer = next(answers)
+            if name in OFFERED:
+                expected = Denoising().level(lambda samples=samples: samples)
+                assert answer["level"] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+                continue
+            policy = Filtering(name, engine="reference")
+            chosen = policy.settings(lambda samples=samples: samples, policy.space(2))
+            assert answer["noise"] == pytest.approx(chosen.noise, rel=1e-6, abs=1e-9)
+            assert answer["contrast"] == pytest.approx(chosen.contrast, rel=1e-6)
+            # The time is read off a flow computed in float32 on both sides.
+            assert answer["time"] == pytest.approx(chosen.time, rel=2e-3)
+
+
+def test_the_page_takes_the_network_of_the_policy() -> None:
+    assert OFFERED["network"] == {"grey": Denoising().name(1), "colour": Denoising().name(3)}
