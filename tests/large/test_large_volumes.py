@@ -161,11 +161,11 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path, stop):
             raise Stopped
 
     computed = []
-    journal = Journal(tmp_path / "work", {"of": "this test"})
+    journal = Journal(tmp_path / "work", "this test")
     with pytest.raises(Stopped):
         run(chosen, read, write, advance=stopping, journal=journal)
     journal.leave()
-    again = Journal(tmp_path / "work", {"of": "this test"})
+    again = Journal(tmp_path / "work", "this test")
     assert again.resumed == (stop > 1)
     done = []
     run(chosen, read, write, advance=done.append, journal=again)
@@ -177,31 +177,31 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path, stop):
 
 
 def test_a_journal_of_something_else_is_emptied_and_one_in_use_is_refused(tmp_path):
-    journal = Journal(tmp_path / "work", {"contrast": 3.0})
+    journal = Journal(tmp_path / "work", "contrast 3")
     journal.mark((1, 0))
     with pytest.raises(FileError, match="another run"):
-        Journal(tmp_path / "work", {"contrast": 3.0})
+        Journal(tmp_path / "work", "contrast 3")
     journal.leave()
-    again = Journal(tmp_path / "work", {"contrast": 3.0})
+    again = Journal(tmp_path / "work", "contrast 3")
     assert (1, 0) in again
     again.leave()
-    other = Journal(tmp_path / "work", {"contrast": 4.0})
+    other = Journal(tmp_path / "work", "contrast 4")
     assert not other.resumed
     other.remove()
 
 
 def test_a_line_cut_short_does_not_count(tmp_path):
-    journal = Journal(tmp_path / "work", {})
+    journal = Journal(tmp_path / "work", "this test")
     journal.mark((1, 0))
     journal.leave()
     with (tmp_path / "work" / "done").open("a") as file:
         file.write("1 1")
-    again = Journal(tmp_path / "work", {})
+    again = Journal(tmp_path / "work", "this test")
     assert (1, 0) in again
     assert (1, 1) not in again
     again.mark((1, 7))
     again.leave()
-    last = Journal(tmp_path / "work", {})
+    last = Journal(tmp_path / "work", "this test")
     assert (1, 7) in last
     assert (1, 1) not in last
     last.remove()

@@ -11,7 +11,6 @@ from typing import Any
 
 import typer
 
-from whorl import __version__
 from whorl.cli.jobs import jobs
 from whorl.cli.options import Common
 from whorl.cli.progress import progress
@@ -50,7 +49,7 @@ class Batch:
         found = jobs(paths, self.force)
         records: list[dict[str, Any]] = [{"input": str(path), "error": error} for path, error in found.closed]
         logging.getLogger("tifffile").setLevel(logging.CRITICAL)  # damaged files are told of once, by our own line
-        with progress("filtering", total=len(found.pairs), quiet=self.quiet or self.dry_run) as advance:
+        with progress(self.treatment.doing, total=len(found.pairs), quiet=self.quiet or self.dry_run) as advance:
             for source, target in found.pairs:
                 records.append(self._one(source, target, None if self.dry_run else advance))
                 if not self.as_json:
@@ -113,8 +112,6 @@ class Batch:
         """Filter the volumes of a file in their three dimensions; only plan it without ``advance``."""
         start = time.perf_counter()
         stages, chosen = self.treatment.volume(file)
-        page: dict[str, Any] = {"width": file.shape[2], "height": file.shape[1], "depth": file.shape[0]}
-        page |= {"channels": file.channels, "colour": "volume", "dtype": str(file.dtype), **chosen}
         if self.preview is not None and advance is not None:
             from whorl.cli.preview import preview
 
@@ -127,15 +124,16 @@ class Batch:
         else:
             try:
                 plan, resumed = filter_volume(
-                    file, target, stages, device=self.treatment.device, force=self.force, advance=advance,
-                    description={"version": __version__, **chosen}, **how,
-                )  # fmt: skip
+                    file, target, stages, device=self.treatment.device, force=self.force, advance=advance, **how
+                )
             except (KeyboardInterrupt, SystemExit):
                 if work_folder(target).exists():
                     print(f"whorl {self.verb}: {target}: stopped; the same command goes on from here.", file=sys.stderr)
                 raise
             record = {"seconds": round(time.perf_counter() - start, 3), "resumed": resumed}
             record |= {"hint": "went on where it was stopped"} if resumed else {}
+        page: dict[str, Any] = {"width": file.shape[2], "height": file.shape[1], "depth": file.shape[0]}
+        page |= {"channels": file.channels, "colour": "volume", "dtype": str(file.dtype), **chosen}
         page |= {"windows": plan.count, "sides": list(plan.sides), "passes": len(plan.passes), "halo": plan.halo}
         return record | {"pages": [page] * file.count}
 
@@ -210,6 +208,11 @@ def summary(pages: Sequence[dict[str, Any]]) -> str:
     if len(pages) > 1:
         words[0] += f", {len(pages)} pages"
     words.append(str(page.get("model") or page.get("network")))
+    if "filled" in page:
+        words[-1] = f"{100 * sum(other['filled'] for other in pages) / len(pages):.3g} % filled by {words[-1]}"
+        if "distance" in page:
+            words.append(f"{max(other['distance'] for other in pages):.2g} grey values from the final result")
+        return ", ".join(words)
     copied = sum(bool(other.get("copied")) for other in pages)
     if copied == len(pages):
         return ", ".join([*words, "no noise was found: copied"])

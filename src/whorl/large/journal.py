@@ -1,41 +1,37 @@
 """What of a long run is done already, so that it can go on after it was killed."""
 
-import json
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from whorl.errors import FileError
 from whorl.foundations.atomic import lock
 
 __all__ = ["Journal"]
 
-DESCRIPTION, DONE = "run.json", "done"
+IDENTITY, DONE = "run", "done"
 
 
 class Journal:
     """A folder with the scratch files of a run and one line for each window that is done.
 
-    ``description`` says what is computed from what; a folder that was left by a run with another description is
-    emptied. A line is written when the samples of its window are on the disk, so a window counts as done only when it
-    is. The folder is locked as long as the run lives.
+    ``identity`` stands for what is computed from what; a folder that was left by a run with another one is emptied. A
+    line is written when the samples of its window are on the disk, so a window counts as done only when it is. The
+    folder is locked as long as the run lives.
     """
 
-    def __init__(self, folder: Path, description: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, identity: str) -> None:
         self.folder = folder
-        text = json.dumps(dict(description), sort_keys=True, default=str)
         folder.mkdir(parents=True, exist_ok=True)
         self.holder = os.open(folder, os.O_RDONLY)
         if lock(self.holder) is False:
             os.close(self.holder)
             raise FileError(f"{folder}: another run for the same output is under way. Wait for it, or stop it.")
-        said = folder / DESCRIPTION
-        if not said.exists() or said.read_text() != text:
+        said = folder / IDENTITY
+        if not said.exists() or said.read_text() != identity:
             for old in folder.iterdir():
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
-            said.write_text(text)
+            said.write_text(identity)
         log = folder / DONE
         # The last line may have been cut short by the kill: without its end it does not count.
         lines = log.read_text().rpartition("\n")[0].splitlines() if log.exists() else []

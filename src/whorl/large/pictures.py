@@ -142,13 +142,15 @@ def _filter_page(
     folder: Path,
     advance: Callable[[float], None] | None,
 ) -> None:
-    layout = page.layout
+    layout, finish = page.layout, chosen.finish
 
     def write(window: Window, block: NDArray[Any]) -> None:
-        samples = rounded(block.transpose(1, 2, 0), layout.dtype)
-        if layout.kept:
-            samples = np.concatenate((samples, page.read(*window)[..., layout.filtered :]), axis=-1)
-        canvas.write(window[0], window[2], samples)
+        samples = rounded(block, layout.dtype)
+        if layout.kept or finish:
+            before = page.read(*window).transpose(2, 0, 1)
+            samples = np.concatenate((samples, before[layout.filtered :]))
+            samples = samples if finish is None else finish(before, samples)
+        canvas.write(window[0], window[2], samples.transpose(1, 2, 0))
 
     run(chosen, colours_of(page), write, device=device, folder=folder, advance=advance)
 

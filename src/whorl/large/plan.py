@@ -13,11 +13,12 @@ is taken.
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 
 from whorl import engines
 from whorl.errors import ShapeError
@@ -58,6 +59,12 @@ class Plan:
         return max((halo(stages) for stages in self.passes), default=0)
 
     @property
+    def finish(self) -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]] | None:
+        """What the last stage does to the samples of a file."""
+        last = [part[-1] for part in self.passes if part]
+        return last[-1].finish if last else None
+
+    @property
     def count(self) -> int:
         """Number of windows in a pass."""
         return math.prod(math.ceil(size / side) for size, side in zip(self.shape, self.sides, strict=True))
@@ -88,7 +95,8 @@ def plan(
     shape, grain = tuple(shape), tuple(grain or (1,) * len(shape))
     if tile is not None and tile < 1:
         raise ShapeError(f"tile = {tile}: a window needs at least one pixel. Use 'auto' or a positive number.")
-    if tile is None and math.prod(shape) * bytes_per_pixel <= max(memory, whole):
+    fits = tile is None and math.prod(shape) * bytes_per_pixel <= max(memory, whole)
+    if fits or any(stage.whole for stage in stages):
         return Plan(shape, shape, (tuple(stages),))
     best: tuple[float, Plan] | None = None
     for per_pass in _divisions(len(stages)):

@@ -121,7 +121,8 @@ def in_window(
 
 def check(u: Tensor, stages: Sequence[Stage]) -> None:
     """Refuse samples that the filter must not begin with: NaN, infinity, and what its first stage objects to."""
-    validation.finite(u, "the filter")
+    if not any(stage.whole for stage in stages):
+        validation.finite(u, "the filter")
     if stages and stages[0].check is not None:
         stages[0].check(u)
 

@@ -1,8 +1,9 @@
 """From file to file in three dimensions: volumes in windows, within a bound on memory, resumable after a kill."""
 
+import hashlib
 import math
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
+from whorl import __version__
 from whorl.errors import FileError
 from whorl.files.formats import SUFFIXES
 from whorl.files.volume import Box, VolumeFile, check_format
@@ -71,7 +74,6 @@ def filter_volume(
     memory: int | None = None,
     device: str | torch.device = "cpu",
     force: bool = False,
-    description: Mapping[str, Any] | None = None,
     advance: Callable[[float], None] | None = None,
 ) -> tuple[Plan, bool]:
     """Filter the volumes of a file into another of the same format; it appears when it is complete, or not at all.
@@ -82,7 +84,7 @@ def filter_volume(
         From :func:`whorl.files.volume.open_volume`.
     target : Path
         Where to write. While a volume of several windows is filtered, a hidden folder beside it holds what is done; a
-        run that was killed goes on from there when it is started again with the same ``description``.
+        run that was killed goes on from there when it is started again with the same stages and the same source.
     stages : sequence of Stage
         The filter.
     tile, memory
@@ -91,8 +93,6 @@ def filter_volume(
         Where to compute; the stages must be there already.
     force : bool
         Whether a target that exists is replaced.
-    description : mapping, optional
-        What is computed; another one begins anew.
     advance : callable, optional
         Called with the share of the work done, summing up to 1.
 
@@ -103,12 +103,10 @@ def filter_volume(
     """
     check_format(target, file)
     chosen = plan_volume(file, stages, tile=tile, memory=memory)
-    said = {**(description or {}), "source": _identity(file.path), "shape": file.shape, "sides": chosen.sides}
-    said |= {"passes": [len(part) for part in chosen.passes], "dtype": str(file.dtype), "target": target.name}
     resumed = False
     with beside(target, force, folder=SUFFIXES.get(target.suffix.lower()) == "zarr") as part, ExitStack() as stack:
         _check_room(file, chosen, target)
-        journals = stack.enter_context(_journals(file, target, said)) if chosen.count > 1 else []
+        journals = stack.enter_context(_journals(file, target, chosen, device)) if chosen.count > 1 else []
         results = []
         for number in range(file.count):
             journal = journals[number] if journals else None
@@ -137,12 +135,12 @@ def _filter_one(
     advance: Callable[[float], None] | None,
 ) -> None:
     """Filter one volume into a scratch file, its samples rounded to the type of the file."""
-    kind = working_dtype(file.dtype)
+    kind, finish = working_dtype(file.dtype), chosen.finish
     result.reopen(file.channels, file.dtype)
 
     def read(window: Window) -> NDArray[Any]:
         block = file.read(number, _box(window))
-        if block.dtype.kind == "f" and not np.isfinite(block).all():
+        if finish is None and block.dtype.kind == "f" and not np.isfinite(block).all():
             broken = np.argwhere(~np.isfinite(block))[0, 1:] + window[::2]
             where = ", ".join(str(n) for n in broken[::-1])
             raise FileError(
@@ -152,7 +150,8 @@ def _filter_one(
         return block.astype(kind)
 
     def write(window: Window, block: NDArray[Any]) -> None:
-        result.write(window, rounded(block, file.dtype))
+        samples = rounded(block, file.dtype)
+        result.write(window, samples if finish is None else finish(file.read(number, _box(window)), samples))
         if journal is not None:
             result.flush()
 
@@ -160,13 +159,13 @@ def _filter_one(
 
 
 @contextmanager
-def _journals(file: VolumeFile, target: Path, said: Mapping[str, Any]) -> Iterator[list[Journal]]:
+def _journals(file: VolumeFile, target: Path, chosen: Plan, device: str | torch.device) -> Iterator[list[Journal]]:
     """A journal for each volume; they stay when the run is interrupted, and go when it ends well or with an error."""
-    folder = work_folder(target)
+    folder, identity = work_folder(target), _identity(file, chosen, str(device))
     journals: list[Journal] = []
     try:
         for number in range(file.count):
-            journals.append(Journal(folder / str(number), {**said, "number": number}))
+            journals.append(Journal(folder / str(number), identity))
         yield journals
     except Exception:
         for journal in journals:
@@ -199,10 +198,25 @@ def _check_room(file: VolumeFile, chosen: Plan, target: Path) -> None:
         )
 
 
-def _identity(path: Path) -> list[Any]:
-    """What tells that a file is the same as before: its place, size and date; of a folder those of its description."""
-    inside = sorted(path.glob("*.json")) + sorted(path.glob(".z*")) if path.is_dir() else [path]
-    return [str(path.resolve()), *([entry.name, entry.stat().st_size, entry.stat().st_mtime_ns] for entry in inside)]
+def _identity(file: VolumeFile, chosen: Plan, device: str) -> str:
+    """One hash over what is computed, and from what: a run must not go on with the windows of another.
+
+    Of the filter it takes every number, of the source names, sizes and times of all its files: of a zarr array its
+    chunks, too. A file that was written again has another time of change, even if its date was put back.
+    """
+    applied = [vars(stage.apply) for part in chosen.passes for stage in part]
+    modules = {id(value): value for held in applied for value in held.values() if isinstance(value, nn.Module)}
+    numbers = [{key: value for key, value in held.items() if id(value) not in modules} for held in applied]
+    cut = (chosen.shape, chosen.sides, [len(part) for part in chosen.passes])
+    digest = hashlib.sha256(repr((__version__, device, cut, numbers, file.dtype, file.count, file.channels)).encode())
+    for module in modules.values():
+        digest.update(repr((getattr(module, "settings", None), module)).encode())
+        for value in module.state_dict().values():
+            digest.update(value.detach().cpu().numpy().tobytes())
+    for entry in sorted([file.path, *file.path.rglob("*")] if file.path.is_dir() else [file.path]):
+        known = entry.stat()
+        digest.update(repr((str(entry.resolve()), known.st_size, known.st_mtime_ns, known.st_ctime_ns)).encode())
+    return digest.hexdigest()
 
 
 def _box(window: Window) -> Box:
