@@ -1,11 +1,13 @@
-"""``whorl inpaint``: four kinds of masks, known pixels kept, nothing written where something is wrong."""
+"""``whorl inpaint``: masks of all kinds, pictures, stacks, volumes and folders; known pixels are kept."""
 
 import json
 
 import numpy as np
 import pytest
 import tifffile
+import zarr
 
+import whorl
 from whorl import files
 
 MASK = np.zeros((24, 30), bool)
@@ -43,7 +45,9 @@ def test_a_mask_in_a_file(tmp_path, whorl_command, how):
     files.write(tmp_path / "m.png", grey(255 * MASK))
     answer = whorl_command("inpaint", "--json", *how, tmp_path / "a.png", tmp_path / "m.png", tmp_path / "b.png")
     assert answer.code == 0
-    assert json.loads(answer.out)["filled"] == pytest.approx(MASK.mean())
+    page = json.loads(answer.out)["files"][0]["pages"][0]
+    assert page["filled"] == pytest.approx(MASK.mean())
+    assert 0 <= page["distance"] <= 0.1
     check(files.read(tmp_path / "b.png"), source)
 
 
@@ -105,3 +109,115 @@ def test_an_output_that_exists_is_kept(tmp_path, whorl_command):
     (tmp_path / "b.png").write_text("mine")
     assert whorl_command("inpaint", tmp_path / "a.png", tmp_path / "m.png", tmp_path / "b.png").code == 2
     assert (tmp_path / "b.png").read_text() == "mine"
+
+
+def test_the_output_is_looked_at_before_the_work(tmp_path, whorl_command, monkeypatch):
+    files.write(tmp_path / "a.png", broken(picture()))
+    monkeypatch.setattr("whorl.cli.fillings.steady", None)
+    (tmp_path / "b.png").write_text("mine")
+    answer = whorl_command("inpaint", tmp_path / "a.png", "#000000", tmp_path / "b.png")
+    assert answer.code == 2
+    assert "exists already" in answer.err
+    (tmp_path / "b.png").unlink()
+    answer = whorl_command("inpaint", tmp_path / "a.png", "#000000", tmp_path / "b.xyz")
+    assert answer.code == 2
+    assert answer.err.count("\n") == 1
+
+
+def test_a_dry_run_says_what_it_would_fill_and_writes_nothing(tmp_path, whorl_command, monkeypatch):
+    files.write(tmp_path / "a.png", broken(picture()))
+    files.write(tmp_path / "m.png", grey(255 * MASK))
+    monkeypatch.setattr("whorl.cli.fillings.steady", None)
+    words = ("inpaint", "-n", tmp_path / "a.png", tmp_path / "m.png", tmp_path / "b.png")
+    assert "3.33 % filled by eed" in whorl_command(*words).out
+    answer = json.loads(whorl_command(*words, "--json").out)
+    assert not answer["written"]
+    assert answer["files"][0]["pages"][0]["filled"] == pytest.approx(MASK.mean())
+    assert not (tmp_path / "b.png").exists()
+
+
+def test_folders_with_one_mask_and_with_a_folder_of_masks(tmp_path, whorl_command):
+    sources = {"one.png": picture(), "two.tif": picture(1, "u2")}
+    (tmp_path / "in").mkdir()
+    (tmp_path / "masks").mkdir()
+    for name, source in sources.items():
+        files.write(tmp_path / "in" / name, broken(source))
+    files.write(tmp_path / "m.png", grey(255 * MASK))
+    for name in ("one.png", "two.png"):
+        files.write(tmp_path / "masks" / name, grey(255 * MASK))
+    for mask, out in (("m.png", "once"), ("masks", "each")):
+        answer = whorl_command("inpaint", tmp_path / "in", tmp_path / mask, tmp_path / out)
+        assert answer.code == 0, answer.err
+        for name, source in sources.items():
+            check(files.read(tmp_path / out / name), source)
+    (tmp_path / "masks" / "two.png").unlink()
+    answer = whorl_command("inpaint", tmp_path / "in", tmp_path / "masks", tmp_path / "some")
+    assert answer.code == 2
+    assert "holds no mask for" in answer.err
+    check(files.read(tmp_path / "some" / "one.png"), sources["one.png"])
+
+
+@pytest.mark.parametrize("masks", [1, 3])
+def test_stacks_with_one_mask_and_with_one_for_each_page(tmp_path, whorl_command, masks):
+    source = picture(1, "u1").samples[..., 0]
+    gaps = [MASK, np.roll(MASK, 5, 1), np.zeros_like(MASK)][:masks]
+    pages = [np.where(gaps[number % masks], 0, source + 20 * number).astype("u1") for number in range(3)]
+    tifffile.imwrite(tmp_path / "a.tif", np.stack(pages), photometric="minisblack")
+    tifffile.imwrite(tmp_path / "m.tif", np.stack(gaps).astype("u1") * 255, photometric="minisblack")
+    answer = whorl_command("inpaint", tmp_path / "a.tif", tmp_path / "m.tif", tmp_path / "b.tif")
+    assert answer.code == 0, answer.err
+    result = tifffile.imread(tmp_path / "b.tif")
+    for number, page in enumerate(pages):
+        mask = gaps[number % masks]
+        expected = whorl.inpaint(page, mask) if mask.any() else page
+        assert np.array_equal(result[number], expected)
+    tifffile.imwrite(tmp_path / "two.tif", np.stack(gaps * 2)[:2].astype("u1") * 255, photometric="minisblack")
+    answer = whorl_command("inpaint", tmp_path / "a.tif", tmp_path / "two.tif", tmp_path / "c.tif")
+    assert answer.code == 2
+    assert "has 2 pages, the picture 3" in answer.err
+
+
+@pytest.mark.parametrize("mask", ["nan", "file"])
+def test_volumes_are_filled_in_three_dimensions(tmp_path, whorl_command, mask):
+    z, y, x = np.mgrid[:10, :12, :14]
+    whole = (3 * x + 2 * y + 5 * z).astype("f4")
+    gaps = np.zeros(whole.shape, bool)
+    gaps[3:6, 4:8, 5:9] = True
+    given = np.where(gaps, np.nan if mask == "nan" else 0, whole).astype("f4")
+    names, scale = ("z", "y", "x"), {"scale": [2.0, 1.0, 1.0]}
+    for name, values in (("a", given), ("m", gaps.astype("u1"))):
+        array = zarr.create_array(str(tmp_path / f"{name}.zarr"), data=values, chunks=(8,) * 3, dimension_names=names)
+        array.attrs.update(scale)
+    word = "nan" if mask == "nan" else tmp_path / "m.zarr"
+    answer = whorl_command("inpaint", "--json", tmp_path / "a.zarr", word, tmp_path / "b.zarr")
+    assert answer.code == 0, answer.err
+    page = json.loads(answer.out)["files"][0]["pages"][0]
+    assert page["filled"] == pytest.approx(gaps.mean())
+    assert page["depth"] == 10
+    result = zarr.open(tmp_path / "b.zarr", mode="r")[...]
+    assert np.array_equal(result[~gaps], whole[~gaps])
+    assert np.array_equal(result, whorl.inpaint(given, gaps, spacing=(1.0, 1.0, 1.0)))
+
+
+def test_the_voxel_size_of_a_volume_counts(tmp_path, whorl_command):
+    nibabel = pytest.importorskip("nibabel")
+    z, y, x = np.mgrid[:12, :11, :10]
+    whole = (40 * np.sin(x / 3) + 30 * np.cos(y / 4) + 8 * z).astype("f4")
+    gaps = np.zeros(whole.shape, bool)
+    gaps[4:8, 3:8, 3:7] = True
+    broken = np.where(gaps, np.nan, whole).astype("f4")
+    nibabel.save(nibabel.Nifti1Image(broken.T, np.diag([1.0, 1.0, 3.0, 1.0])), tmp_path / "a.nii")
+    answer = whorl_command("inpaint", "--homogeneous", tmp_path / "a.nii", "nan", tmp_path / "b.nii")
+    assert answer.code == 0, answer.err
+    result = np.asarray(nibabel.load(tmp_path / "b.nii").dataobj).T
+    expected = whorl.inpaint(broken, gaps, "homogeneous", spacing=(3.0, 1.0, 1.0))
+    assert np.array_equal(result, expected)
+
+
+def test_integers_beyond_what_floats_hold_are_kept(tmp_path, whorl_command):
+    values = picture(1, "i8").samples[..., 0] + 2**60 + 1
+    zarr.create_array(str(tmp_path / "a.zarr"), data=values, chunks=(16, 16), dimension_names=("y", "x"))
+    files.write(tmp_path / "m.png", grey(255 * MASK))
+    answer = whorl_command("inpaint", "--homogeneous", tmp_path / "a.zarr", tmp_path / "m.png", tmp_path / "b.zarr")
+    assert answer.code == 0, answer.err
+    assert np.array_equal(zarr.open(tmp_path / "b.zarr", mode="r")[...][~MASK], values[~MASK])

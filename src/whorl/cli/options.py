@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -150,17 +150,18 @@ class Common(NamedTuple):
     quiet: Quiet = False
 
 
-def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
+def with_common_options(command: Callable[..., None], without: Sequence[str] = ()) -> Callable[..., None]:
     """The command with the options of :class:`Common` behind its own; it gets them as ``common``."""
     own = [p for p in inspect.signature(command).parameters.values() if p.name != "common"]
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=Common._field_defaults[name], annotation=kind)
         for name, kind in Common.__annotations__.items()
+        if name not in without
     ]
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
-        common = Common(**{name: given.pop(name) for name in Common._fields})
+        common = Common(**{name: given.pop(name) for name in Common._fields if name in given})
         command(**given, common=common)
 
     called.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
