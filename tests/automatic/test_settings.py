@@ -1,10 +1,13 @@
 """Contrast and time from the noise."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 import torch
 
 import whorl
-from whorl import models
+from whorl import large, models, plugin
 from whorl.automatic import DEFAULT_TIME, RULES, automatic_settings, noise_present, samples_of
 from whorl.automatic.settings import LONGEST
 
@@ -22,11 +25,12 @@ def scene(level: float = 10.0, channels: int = 1) -> torch.Tensor:
     return (disc + level * noise).float()
 
 
+@pytest.mark.parametrize("spacing", [(1.0, 1.0), (1.0, 2.0)], ids=str)
 @pytest.mark.parametrize("name", DENOISING)
-def test_the_flow_stops_when_most_of_the_noise_is_gone(name):
+def test_the_flow_stops_when_most_of_the_noise_is_gone(name, spacing):
     u = scene(channels=3)
-    chosen = automatic_settings(name, [u], noise=10.0, engine="reference")
-    model = models.build(name, contrast=chosen.contrast)
+    chosen = automatic_settings(name, [u], noise=10.0, engine="reference", spacing=spacing)
+    model = models.build(name, contrast=chosen.contrast, spacing=spacing)
     removed = float((model(u, chosen.time, engine="reference") - u).square().mean().sqrt())
     assert chosen.contrast == RULES[name].contrast * 10
     assert chosen.time < LONGEST
@@ -39,6 +43,31 @@ def test_settings_follow_the_units(factor):
     one, other = (automatic_settings("weickert-brox", [f * scene()]) for f in (1.0, factor))
     assert other.contrast == pytest.approx(factor * one.contrast, rel=1e-4)
     assert other.time == pytest.approx(one.time, rel=1e-3)
+
+
+@pytest.mark.parametrize(("name", "shape"), [*((name, (20, 24)) for name in DENOISING), ("perona-malik", (7, 9, 8))])
+def test_results_do_not_depend_on_the_unit_of_length(name, shape):
+    """Pixels twice as high as wide, in millimetres and in fractions of an inch."""
+    draw = np.random.default_rng(2)
+    image = 100.0 * (np.indices(shape).sum(0) > 15) + 12 * draw.standard_normal(shape)
+    sides = np.array([2.0, 1.0, 1.0][: len(shape)])
+    one, other = (whorl.diffuse(image, name, spacing=tuple(unit * sides), engine="reference") for unit in (1.0, 0.3))
+    assert np.abs(one - image).max() > 5
+    # Factors of 0.3 round; some fifty steps carry a few of those roundings on.
+    assert np.abs(one - other).max() <= 1e-10 * np.abs(image).max()
+    square = whorl.diffuse(image, name, spacing=(1.0,) * len(shape), engine="reference")
+    assert np.abs(one - square).max() > 1
+
+
+def test_large_pictures_and_layers_take_the_size_of_pixels_into_account():
+    image, spacing = scene()[0, 0].numpy(), (1.0, 2.0)
+    whole = whorl.diffuse(image, spacing=spacing)
+    assert not np.array_equal(whole, whorl.diffuse(image))
+    assert np.array_equal(whole, large.map(image, "weickert-brox", spacing=spacing, tile=32))
+    layer = SimpleNamespace(data=image, rgb=False, name="a", scale=spacing, translate=(0.0, 0.0))
+    chosen = automatic_settings("weickert-brox", samples_of(scene()), time=2.0, spacing=spacing)
+    found, _, _ = plugin.filter_layer(layer, time=2.0)
+    assert np.array_equal(found, whorl.diffuse(image, contrast=chosen.contrast, time=2.0, spacing=spacing))
 
 
 def test_a_clean_picture_is_hardly_changed():

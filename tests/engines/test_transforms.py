@@ -5,8 +5,10 @@ import torch
 from torch.autograd import forward_ad
 
 import catalogue
+from whorl import engines
 from whorl.models import build
 from whorl.networks import NetworkSpec, build_network
+from whorl.steps import Numbers
 
 pytest.importorskip("numba")
 
@@ -58,6 +60,25 @@ def test_jvp_is_the_derivative(filtered, rng):
     with torch.no_grad():
         assert torch.allclose(value, filtered(u), rtol=1e-12)
     assert near(tangent, quotient(filtered, u, v))
+
+
+@pytest.mark.parametrize("moved", ["image", "tau", "contrast", "beta", "seen"])
+def test_what_does_not_move_has_no_tangent(moved, rng):
+    """One of the arguments of a step moves, alone: the others add nothing to the derivative."""
+    model = MODELS["multiscale-anisotropic"]
+    step, (u, v) = model.description, pair(rng)
+    values = {"image": u, **step.complete(Numbers(0.1))._asdict()}
+    direction = v if moved == "image" else torch.ones_like(values[moved])
+
+    def run(value):
+        image, *numbers = (values | {moved: value}).values()
+        return engines.advance(step, image, [Numbers(*numbers)], "numba")
+
+    with forward_ad.dual_level():
+        dual = forward_ad.unpack_dual(run(forward_ad.make_dual(values[moved].detach().clone(), direction)))
+        found = dual.tangent.detach().clone()
+    assert near(found, quotient(run, values[moved].detach(), direction, 1e-5))
+    assert found.abs().max() > 1e-3
 
 
 def test_vmap_is_the_filter_of_each(filtered, rng):

@@ -10,12 +10,15 @@ import onnxruntime
 import pytest
 import torch
 
+from whorl import engines
 from whorl.diffusivities import FreeForm
 from whorl.errors import FileError
 from whorl.export import exported_program, model_chain, network_chain, onnx_model, write
+from whorl.export.chain import chain_of
 from whorl.export.pt2 import METADATA
 from whorl.models import Model, build, names, uncoupled_twin
 from whorl.networks import DiffusionNetwork, NetworkSpec, build_network
+from whorl.steps import Numbers
 
 TIME = 1.5
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -117,6 +120,22 @@ def trained(spec: NetworkSpec) -> DiffusionNetwork:
     network, rng = build_network(spec), np.random.default_rng(3)
     numbers = network.values()
     return network.set_values({key: (rng.uniform(0.7, 1.3, len(v)) * v).tolist() for key, v in numbers.items()}).eval()
+
+
+@pytest.mark.parametrize("diffusivity", DIFFUSIVITIES)
+def test_every_step_has_its_own_size_contrast_and_weights(diffusivity: str) -> None:
+    """Of total variation the contrast stands before the fraction, too: there it is another factor of the flux."""
+    image = picture(SHAPES[0])
+    step = make("multiscale-isotropic", scales=2, contrast=[15.0, 9.0], diffusivity=diffusivity).description
+    _, beta, _ = step.own()
+    numbers = [
+        Numbers(tau, step.activation.law.contrast * factor, beta * weight, beta * seen)
+        for tau, factor, weight, seen in [(0.05, 1.0, 1.0, 1.0), (0.1, 0.4, 0.8, 1.3), (0.08, 2.5, 1.2, 0.7)]
+    ]
+    with torch.no_grad():
+        reference, exact = (engines.advance(step, u, numbers, "reference") for u in (image, image.double()))
+    assert (exact - image).abs().max() > 0.1
+    assert_as_exact_as_python(run_onnx(onnx_model(chain_of(step, numbers, {})), image), reference, exact)
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -1,5 +1,6 @@
 """Contrast and diffusion time from the noise, when nobody gave them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ DEFAULT_TIME = 5.0
 """The diffusion time of a model whose contrast is given and whose time is not."""
 
 LONGEST = 20.0
-"""The flow stops at this time, if it has removed less by then."""
+"""The flow stops at this time, if it has removed less by then; for pixels whose smallest side is one."""
 
 
 def rule(name: str) -> Rule:
@@ -60,7 +61,7 @@ def automatic_settings(
     The contrast is a multiple of the noise that depends on the model (:data:`whorl.automatic.RULES`): what is weaker
     counts as noise, what is stronger as an edge. The time is that at which the model has removed most of the noise from
     the samples, in root mean square, so that a clean picture is hardly changed. Noise that was cut off at black and
-    white is not there to be removed, and does not count.
+    white is not there to be removed, and does not count. Neither depends on the unit of length.
 
     In space, where volumes differ more from each other than photographs do, that contrast is where a search begins: the
     contrast and the time are those with the least error on the samples, which can be estimated from the noise alone
@@ -90,24 +91,35 @@ def automatic_settings(
     if measured == 0:
         # Nothing is to be removed: any contrast will do, for no time at all.
         return AutomaticSettings(0.0, 1.0, 0.0 if time is None else time)
-    contrast = chosen.contrast * measured
+    steepness = _steepness(name, samples[0].dim() - 2, **options)
+    contrast, longest = chosen.contrast * measured * steepness, LONGEST / steepness**2
     if samples[0].dim() == 5:
         contrast, time = least_risk(
-            name, samples, measured, contrast, time=time, longest=LONGEST, engine=engine, **options
+            name, samples, measured, contrast, time=time, longest=longest, engine=engine, **options
         )
     elif time is None:
         model = build(name, contrast=contrast, **options)
-        time = _stopping_time(model, samples, chosen.removed * noise_present(samples, measured), engine)
+        time = _stopping_time(model, samples, chosen.removed * noise_present(samples, measured), longest, engine)
     return AutomaticSettings(measured, contrast, time)
 
 
+def _steepness(name: str, dimension: int, **options: Any) -> float:
+    """How many times larger the responses of the model are than with the smallest side of a pixel as unit of length."""
+    sizes = validation.spacing(options.get("spacing", 1.0), name).along(dimension)
+    if min(sizes) == 1:
+        return 1.0
+    unit = options | {"spacing": tuple(size / min(sizes) for size in sizes)}
+    norms = [build(name, contrast=1.0, **each).operator.squared_norm_bound(dimension) for each in (options, unit)]
+    return math.sqrt(norms[0] / norms[1])
+
+
 @torch.no_grad()
-def _stopping_time(model: Model, samples: Sequence[Tensor], wanted: float, engine: str) -> float:
+def _stopping_time(model: Model, samples: Sequence[Tensor], wanted: float, longest: float, engine: str) -> float:
     """When the root mean square of what was removed from the samples reaches the wanted value."""
     tau, time, before = model.automatic_step() / 2, 0.0, 0.0
     states = list(samples)
     count = sum(part.numel() for part in states)
-    while time < LONGEST:
+    while time < longest:
         states = [model.step(part, tau, engine=engine) for part in states]
         pairs = zip(states, samples, strict=True)
         removed = sum(float((after - part).double().square().sum()) for after, part in pairs) / count
@@ -115,4 +127,4 @@ def _stopping_time(model: Model, samples: Sequence[Tensor], wanted: float, engin
             # The square of what is removed grows by little in a step: a straight line is close enough.
             return time + tau * (wanted**2 - before) / (removed - before)
         time, before = time + tau, removed
-    return LONGEST
+    return longest

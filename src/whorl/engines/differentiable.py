@@ -112,14 +112,9 @@ class Explicit(torch.autograd.Function):
         return *(part if want else None for part, want in zip(found, wanted, strict=True)), None, None
 
     @staticmethod
-    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
-        """The derivative along a direction."""
-        values = ctx.saved_tensors
-        directions = [
-            torch.zeros_like(value) if tangent is None else tangent
-            for value, tangent in zip(values, tangents[:COUNT], strict=True)
-        ]
-        result: Tensor = Along.apply(*values, *directions, ctx.step, ctx.engine)  # type: ignore[no-untyped-call]
+    def jvp(ctx: Any, *tangents: Any) -> Tensor:
+        """The derivative along a direction; what does not move comes with a tangent of zeros."""
+        result: Tensor = Along.apply(*ctx.saved_tensors, *tangents[:COUNT], ctx.step, ctx.engine)  # type: ignore[no-untyped-call]
         return result
 
     @staticmethod
