@@ -21,7 +21,7 @@ reproduce: $(VENV)/.core
 
 # Style, types and every test but the slow ones, in two processes.
 PYTEST := $(BIN)/python -m pytest
-IN_TWO := -n 2 --dist loadgroup
+IN_TWO := -n 2 --dist loadgroup --no-loadscope-reorder
 test: lint
 	$(PYTEST) $(IN_TWO)
 

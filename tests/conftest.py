@@ -14,6 +14,18 @@ import numpy as np
 import pytest
 import torch
 
+LONGEST_FIRST = ("page", "engines", "golden", "export", "training", "docs", "networks", "models")
+"""Folders whose files take minutes: begun last, one of them would keep one process busy while the other is done."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process runs all of a file: its tests share fixtures, and kernels that two would compile at the same time."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))
+    place = {folder: number for number, folder in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: place.get(item.path.parent.name, len(place)))
+
 
 @pytest.fixture(autouse=True)
 def seeds() -> None:

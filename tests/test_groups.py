@@ -9,3 +9,9 @@ def test_the_scheduler_sees_the_groups(request: pytest.FixtureRequest) -> None:
     if not request.config.getoption("loadgroup", default=False):
         pytest.skip("not run with --dist loadgroup")
     assert request.node.nodeid.endswith("@groups"), 'pip install "pytest<9.2"'
+
+
+def test_the_tests_of_a_file_stay_together(request: pytest.FixtureRequest) -> None:
+    group = request.node.get_closest_marker("xdist_group")
+    assert group is not None
+    assert group.args == ("tests/test_groups",)

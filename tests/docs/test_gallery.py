@@ -1,4 +1,4 @@
-"""The gallery's scripts: well formed, self-contained, and two of them run."""
+"""The gallery's scripts: well formed and self-contained, and one of them runs; `make docs` runs them all."""
 
 import ast
 import re
@@ -46,7 +46,7 @@ def test_script_needs_no_network(script: Path) -> None:
             assert not names & {"urllib", "requests", "pooch", "socket"}
 
 
-@pytest.mark.parametrize("name", ["01_fingerprint", "11_literal_resnet"])
+@pytest.mark.parametrize("name", ["11_literal_resnet"])
 def test_script_runs_and_draws(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")

@@ -14,6 +14,8 @@ whorl-28               8    9.0e-4  3.2e-2
 =====================  ===  ======  =======
 """
 
+from functools import cache
+
 import pytest
 import torch
 
@@ -29,11 +31,13 @@ TURNED = {"whorl-28": 0.05}
 """Where the difference after a turn may be larger: this network sharpens edges in its late steps."""
 
 
+@cache
 def turned(name: str) -> float:
     with torch.no_grad():
         return turn_error(NETWORKS[name], scene=STEEP, turns=(Turn(4, 3, 5),))[0].relative
 
 
+@cache
 def radius(name: str):
     with torch.no_grad():
         return equal_radius_error(NETWORKS[name])
