@@ -109,3 +109,14 @@ def test_webp_and_bmp_are_read(tmp_path, whorl_command):
     assert files.read(tmp_path / "out" / "alpha.png").layout.kept == 1
     answer = whorl_command("filter", *OPTIONS, tmp_path / "in" / "a.webp", tmp_path / "b.webp")
     assert (answer.code, "suffix '.webp'" in answer.err) == (2, True)
+
+
+def test_hidden_files_and_folders_are_no_inputs(tmp_path, whorl_command):
+    for name in ("in/a.png", "in/.thumbnail.png", "in/.cache/b.png", "in/deep/.c.png", "in/deep/d.png"):
+        files.write(tmp_path / name, picture())
+    answer = whorl_command("filter", *OPTIONS, tmp_path / "in", tmp_path / "out")
+    assert answer.code == 0
+    assert listing(tmp_path / "out") == ["a.png", "deep", "deep/d.png"]
+    assert "Skipped" not in answer.out
+    answer = whorl_command("filter", *OPTIONS, tmp_path / "in" / ".thumbnail.png", tmp_path / "named.png")
+    assert answer.code == 0  # a file that is named is meant

@@ -1,22 +1,25 @@
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, JpegImagePlugin
 
 from files.samples import exif, noise, picture, profile
 from whorl import files
 from whorl.errors import FileError
+from whorl.files.jpeg import JpegWriter
 from whorl.files.layout import Metadata
 
 
 @pytest.mark.parametrize(("mode", "channels", "colour"), [("L", 1, "grey"), ("RGB", 3, "rgb"), ("CMYK", 4, "cmyk")])
 def test_every_mode_comes_back_nearly_the_same(tmp_path, mode, channels, colour):
-    smooth = np.add.outer(np.arange(40), np.arange(50))[..., None].repeat(channels, -1).astype(np.uint8) + 60
+    y, x = np.mgrid[:40, :48]
+    waves = [np.sin(0.2 * (k + 1) * x + 0.3 * y + k) for k in range(channels)]  # every channel another
+    smooth = np.stack([128 + 90 * wave for wave in waves], axis=-1).astype(np.uint8)
     Image.fromarray(smooth.squeeze(), mode).save(tmp_path / "a.jpg", quality=98, subsampling=0)
     read = files.read(tmp_path / "a.jpg")
     assert (read.layout.colour, read.layout.channels, read.layout.kept) == (colour, channels, 0)
     files.write(tmp_path / "b.jpg", read)
     again = files.read(tmp_path / "b.jpg")
-    assert np.abs(again.samples.astype(int) - smooth).max() <= 4  # quality 95 of a ramp
+    assert np.abs(again.samples.astype(int) - smooth).max() <= 12  # with halved chroma 30 and more, as a wrong order
     with Image.open(tmp_path / "b.jpg") as seen:
         assert seen.mode == mode
 
@@ -58,3 +61,18 @@ def test_what_jpeg_cannot_hold_is_refused(tmp_path, made):
     with pytest.raises(FileError, match=r"Write \.png or \.tif"):
         files.write(tmp_path / "a.jpg", made)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_quality_is_95_with_full_chroma(tmp_path):
+    """Told from the file: its tables are those of quality 95, and no channel has fewer samples than another."""
+    files.write(tmp_path / "a.jpg", picture("rgb", 3))
+    Image.fromarray(noise(16, 16, 3, "u1")).save(tmp_path / "wanted.jpg", quality=95)
+    with Image.open(tmp_path / "a.jpg") as seen, Image.open(tmp_path / "wanted.jpg") as wanted:
+        assert seen.quantization == wanted.quantization
+        assert JpegImagePlugin.get_sampling(seen) == 0
+    made = picture("rgb", 3)
+    with (tmp_path / "b.jpg").open("wb") as stream:
+        writer = JpegWriter(stream, "b.jpg", [(made.layout, made.metadata)], quality=60)
+        writer.canvases[0].write(0, 0, made.samples)
+        writer.finish()
+    assert (tmp_path / "b.jpg").stat().st_size < (tmp_path / "a.jpg").stat().st_size

@@ -304,3 +304,18 @@ def test_large_pictures_are_tiled(tmp_path, monkeypatch):
     ((tiled, compression, predictor, _, _),) = structure(tmp_path / "a.tif")
     assert (tiled, compression, predictor) == (True, 8, 2)
     assert np.array_equal(tifffile.imread(tmp_path / "a.tif"), noise(300, 400, 1, "u2")[..., 0])
+
+
+@pytest.mark.parametrize(("unit", "inches"), [("inch", 1.0), ("centimeter", 2.54)])
+def test_pixels_per_inch_whatever_the_unit(tmp_path, unit, inches):
+    samples = noise(8, 9, 1, "u1")[..., 0]
+    tifffile.imwrite(tmp_path / "a.tif", samples, resolution=(200, 100), resolutionunit=unit, metadata=None)
+    read = files.read(tmp_path / "a.tif")
+    assert read.metadata.resolution == pytest.approx((200 * inches, 100 * inches))
+    assert read.metadata.aspect == (2.0, 1.0)
+    files.write(tmp_path / "b.png", read)
+    assert files.read(tmp_path / "b.png").metadata.resolution == pytest.approx((200 * inches, 100 * inches), rel=1e-3)
+    files.write(tmp_path / "b.tif", read)
+    with tifffile.TiffFile(tmp_path / "b.tif") as seen:
+        assert seen.pages[0].tags["ResolutionUnit"].value == {"inch": 2, "centimeter": 3}[unit]
+        assert seen.pages[0].tags["XResolution"].value == (200, 1)

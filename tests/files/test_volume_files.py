@@ -185,3 +185,40 @@ def test_a_series_of_nifti_is_filtered_moment_by_moment(tmp_path: Path) -> None:
     for number in range(2):
         expected = whorl.diffuse(series[number], "eed", contrast=30.0, time=0.5, spacing=(2.0, 1.0, 1.0))
         np.testing.assert_array_equal(result[number], expected)
+
+
+def test_mrc_sizes_follow_the_order_of_its_axes(tmp_path: Path) -> None:
+    """Columns, rows and sections may be any of x, y and z; the cell is told along x, y and z."""
+    with mrcfile.new(tmp_path / "v.mrc") as file:
+        file.set_data(samples("float32"))
+        header = file.header
+        header.mapc, header.mapr, header.maps = 2, 3, 1
+        header.mx, header.my, header.mz = 5, 7, 6  # sections run along x, columns along y, rows along z
+        header.cella.x, header.cella.y, header.cella.z = 5 * 1.5, 7 * 2.5, 6 * 3.5
+    volume = read_volume(tmp_path / "v.mrc")
+    assert volume.samples.shape == SHAPE
+    assert volume.spacing == pytest.approx((1.5, 3.5, 2.5))
+
+
+TURN = np.array([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
+"""A scanner turned by the angle of the triangle 3, 4, 5."""
+
+
+def test_a_turned_scanner_has_straight_axes_and_its_own_sizes(tmp_path: Path) -> None:
+    sizes = np.diag([2.0, 3.0, 4.0])  # along the fastest axis first
+    affine = np.eye(4)
+    affine[:3, :3] = TURN @ sizes
+    a_nifti(tmp_path / "v.nii", affine=affine)
+    assert read_volume(tmp_path / "v.nii").spacing == pytest.approx((4.0, 3.0, 2.0))
+    directions = (TURN @ sizes).T  # one row for each axis
+    header = {"encoding": "raw", "space": "left-posterior-superior", "space directions": directions}
+    nrrd.write(str(tmp_path / "v.nrrd"), samples("float32").T, header)
+    assert read_volume(tmp_path / "v.nrrd").spacing == pytest.approx((4.0, 3.0, 2.0))
+    # What is perpendicular by rows but not by columns is a shear, and the other way round.
+    affine[:3, :3] = (TURN @ sizes).T
+    a_nifti(tmp_path / "s.nii", affine=affine)
+    with pytest.raises(FileError, match="not perpendicular"):
+        read_volume(tmp_path / "s.nii")
+    nrrd.write(str(tmp_path / "s.nrrd"), samples("float32").T, header | {"space directions": directions.T})
+    with pytest.raises(FileError, match="not perpendicular"):
+        read_volume(tmp_path / "s.nrrd")

@@ -136,3 +136,20 @@ def test_ome_groups_become_tiffs_and_damaged_ones_are_refused(tmp_path):
     del group["1"]
     with pytest.raises(FileError, match=r"a\.zarr: a zarr group without an OME-Zarr image.*there: 0, 2"):
         files.read(tmp_path / "a.zarr")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_the_scale_of_a_whole_ome_image_counts_too(tmp_path, version):
+    """Pixels of 2.0 x 0.5, and then the image as a whole stretched by 1 along y and 8 along x."""
+    from whorl.files.volume import open_volume
+
+    ome_group(tmp_path / "a.zarr", version, (4, 40, 44), "zyx", ((1, 1, 1), (1, 2, 2)))
+    group = zarr.open_group(tmp_path / "a.zarr", mode="r+")
+    key = "ome" if version == 3 else "multiscales"
+    about = dict(group.attrs)[key]
+    image = (about["multiscales"] if version == 3 else about)[0]
+    image["coordinateTransformations"] = [{"type": "scale", "scale": [3.0, 1.0, 8.0]}]
+    group.attrs[key] = about
+    assert files.read_pages(tmp_path / "a.zarr")[0].metadata.spacing == (2.0, 4.0)
+    with open_volume(tmp_path / "a.zarr") as volume:
+        assert volume.spacing == (3.0, 2.0, 4.0)

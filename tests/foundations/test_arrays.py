@@ -1,0 +1,42 @@
+"""Tensors of every type come back as they came: the type, the device, whole numbers rounded and within their range."""
+
+import numpy as np
+import pytest
+import torch
+
+import whorl
+from whorl.foundations.arrays import from_tensor, to_tensor
+
+WHOLE = [torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32]
+
+
+@pytest.mark.parametrize("dtype", WHOLE, ids=str)
+def test_whole_numbers_are_rounded_and_clipped(dtype):
+    limits = torch.iinfo(dtype)
+    like = torch.zeros(2, 3, dtype=dtype)
+    values = torch.tensor([[limits.min - 7.0, limits.max + 7.0, 2.5], [3.5, 2.51, 99.49]], dtype=torch.float64)
+    result = from_tensor(values[None, None], like)
+    assert result.dtype == dtype
+    assert result.tolist() == [[limits.min, limits.max, 2], [4, 3, 99]]
+
+
+@pytest.mark.parametrize("dtype", [*WHOLE, torch.float32, torch.float64], ids=str)
+def test_tensors_are_taken_as_their_values(dtype):
+    limits = (0, 100) if dtype.is_floating_point else (max(torch.iinfo(dtype).min, -1000), torch.iinfo(dtype).max)
+    values = np.random.default_rng(0).integers(*limits, (4, 5, 3)) if limits else None
+    image = torch.from_numpy(values).to(dtype)
+    tensor = to_tensor(image, channel_axis=-1)
+    assert tensor.dtype == (torch.float64 if dtype in (torch.int32, torch.float64) else torch.float32)
+    np.testing.assert_array_equal(tensor[0].numpy(), values.transpose(2, 0, 1))
+    assert torch.equal(from_tensor(tensor, image, channel_axis=-1), image)
+
+
+def test_bytes_as_tensor_and_as_array_are_filtered_alike():
+    """Bright and dark, so that a result that wraps around at 0 or 255 would be seen."""
+    values = np.random.default_rng(0).choice([0, 1, 254, 255], (32, 33)).astype(np.uint8)
+    settings = {"model": "perona-malik", "contrast": 300.0, "time": 2.0}
+    array, tensor = whorl.diffuse(values, **settings), whorl.diffuse(torch.from_numpy(values), **settings)
+    assert (tensor.dtype, array.dtype) == (torch.uint8, np.uint8)
+    np.testing.assert_array_equal(tensor.numpy(), array)
+    exact = whorl.diffuse(values.astype(np.float64), **settings)
+    assert np.abs(array - exact).max() <= 0.5 + 1e-3
