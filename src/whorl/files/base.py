@@ -2,7 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,6 +27,7 @@ __all__ = [
     "Writer",
     "check_segment",
     "check_size",
+    "one_line",
     "reason",
 ]
 
@@ -49,14 +51,8 @@ class Page(ABC):
 
         Whatever goes wrong is a :class:`~whorl.errors.FileError` that names the file.
         """
-        try:
+        with one_line(self.path):
             return self._read(top, bottom, left, right)
-        except FileError:
-            raise
-        except MemoryError:
-            raise FileError(f"{self.path}: does not fit into memory. Convert it to a tiled TIFF or to zarr.") from None
-        except Exception as error:  # decoders fail in many ways: zlib.error, IndexError, RuntimeError, ...
-            raise FileError(f"{self.path}: damaged or unreadable ({reason(error)}). Get the file again.") from None
 
     @abstractmethod
     def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
@@ -161,6 +157,22 @@ def check_segment(path: Path, what: str, width: int, height: int, size: int) -> 
             f"{path}: one {what} of {width} x {height} pixels would take {size} bytes of memory. "
             "Save it with tiles, or with strips of fewer rows."
         )
+
+
+@contextmanager
+def one_line(path: Path, remedy: str = "Convert it to a tiled TIFF or to zarr.") -> Iterator[None]:
+    """Whatever goes wrong with a file is a FileError of one line; ``remedy`` helps where memory is too small."""
+    try:
+        yield
+    except FileError:
+        raise
+    except MemoryError:
+        raise FileError(f"{path}: does not fit into memory. {remedy}") from None
+    except OSError as error:
+        why = error.strerror or reason(error)
+        raise FileError(f"{path}: cannot be read ({why}). Check the file and its permissions.") from None
+    except Exception as error:  # decoders fail in many ways: zlib.error, IndexError, RuntimeError, ...
+        raise FileError(f"{path}: damaged or unreadable ({reason(error)}). Get the file again.") from None
 
 
 def reason(error: BaseException) -> str:

@@ -4,12 +4,13 @@ import io
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Frame, Reader, Writer, reason
+from whorl.files.base import MAX_PIXELS, Frame, Reader, Writer, one_line
 from whorl.files.jpeg import JpegWriter
 from whorl.files.pillow import PillowReader
 from whorl.files.png import SIGNATURE, PngReader, PngWriter
@@ -39,7 +40,12 @@ READERS: dict[str, Callable[[Path, int], Reader]] = {
     "tiff": TiffReader,
     "zarr": ZarrReader,
 }
-STREAM_WRITERS = {"png": PngWriter, "jpeg": JpegWriter, "tiff": TiffWriter}
+WRITERS: dict[str, Callable[[Any, str, Sequence[Frame]], Writer]] = {
+    "png": PngWriter,
+    "jpeg": JpegWriter,
+    "tiff": TiffWriter,
+    "zarr": ZarrWriter,
+}
 MAGIC = {
     SIGNATURE: "png",
     b"\xff\xd8\xff": "jpeg",
@@ -58,47 +64,29 @@ def open_reader(path: str | Path, max_pixels: int = MAX_PIXELS) -> Reader:
     Raises :class:`~whorl.errors.FileError` for what is missing, empty, truncated, damaged, or no picture.
     """
     path = Path(path)
-    try:
+    with one_line(path):
         return READERS[kind_of(path)](path, max_pixels)
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(
-            f"{path}: cannot be read ({error.strerror or error}). Check the path and its permissions."
-        ) from None
-    except MemoryError:
-        raise FileError(f"{path}: does not fit into memory. Convert it to a tiled TIFF or to zarr.") from None
-    except Exception as error:  # whatever a damaged header leads to
-        raise FileError(f"{path}: damaged or unreadable ({reason(error)}). Get the file again.") from None
 
 
 @contextmanager
 def open_writer(path: str | Path, frames: Sequence[Frame], force: bool = False) -> Iterator[Writer]:
     """Open a picture for writing; it appears under its name when the block ends well, and not at all otherwise."""
     path = Path(path)
-    kind = _kind(path)
-    _check_frames(path, frames)
-    writer: Writer
-    with beside(path, force, folder=kind == "zarr") as part:
-        if kind == "zarr":
-            writer = ZarrWriter(part, str(path), frames)
-            yield writer
-            writer.finish()
-        else:
-            with part.open("w+b") as stream:
-                writer = STREAM_WRITERS[kind](stream, str(path), frames)
-                yield writer
-                writer.finish()
+    kind = _kind(path, frames)
+    zarr = kind == "zarr"
+    with beside(path, force, folder=zarr) as part, nullcontext(part) if zarr else part.open("w+b") as place:
+        writer = WRITERS[kind](place, str(path), frames)
+        yield writer
+        writer.finish()
     if lost := list(dict.fromkeys(name for _, metadata in frames for name in writer.not_kept(metadata))):
         warnings.warn(f"{path}: not kept: {', '.join(lost)}.", stacklevel=3)
 
 
 def check_writable(path: str | Path, frames: Sequence[Frame]) -> None:
     """Refuse frames that the format of ``path`` cannot hold; nothing is written."""
-    kind = _kind(Path(path))
-    _check_frames(Path(path), frames)
+    kind = _kind(Path(path), frames)
     if kind != "zarr":
-        STREAM_WRITERS[kind](io.BytesIO(), str(path), frames)
+        WRITERS[kind](io.BytesIO(), str(path), frames)
 
 
 def is_zarr(path: Path) -> bool:
@@ -124,13 +112,10 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def _check_frames(path: Path, frames: Sequence[Frame]) -> None:
+def _kind(path: Path, frames: Sequence[Frame]) -> str:
+    kind = SUFFIXES.get(path.suffix.lower())
     if not frames:
         raise FileError(f"{path}: there is no page to write.")
-
-
-def _kind(path: Path) -> str:
-    kind = SUFFIXES.get(path.suffix.lower())
     if kind is None:
         known = ", ".join(SUFFIXES)
         raise FileError(f"{path}: no format to write has the suffix {path.suffix!r}. Use one of {known}.")

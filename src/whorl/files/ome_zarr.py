@@ -1,18 +1,14 @@
 """OME-Zarr: a group that holds an image in several sizes, with the names of its axes and the size of its pixels."""
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from whorl.files.pyramid import reduced
+from whorl.files.units import in_one_unit
 
-from whorl.files.units import metres
-from whorl.foundations.samples import rounded
-
-__all__ = ["Multiscale", "multiscale_of", "reduced", "voxel_size", "write_levels"]
+__all__ = ["Multiscale", "multiscale_of", "write_levels"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +19,11 @@ class Multiscale:
     names: tuple[str, ...]
     paths: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
-    spacing: tuple[float, float] | None
     zarr_format: int
+
+    def spacing(self, axes: Sequence[str]) -> Any:
+        """The size of a pixel of the full size along these axes, in one unit; None where the image does not say."""
+        return _sizes(self.attributes.get("ome", self.attributes)["multiscales"][0], self.names, axes)
 
 
 def multiscale_of(group: Any) -> Multiscale | None:
@@ -40,19 +39,7 @@ def multiscale_of(group: Any) -> Multiscale | None:
         return None
     if not paths or any(len(shape) != len(names) for shape in shapes):
         return None
-    return Multiscale(attributes, names, paths, shapes, _spacing(image, names), int(group.metadata.zarr_format))
-
-
-def _spacing(image: Any, names: Sequence[str]) -> tuple[float, float] | None:
-    """Height and width of a pixel, where the image states them in one unit."""
-    sizes = _sizes(image, names, ("y", "x"))
-    return None if sizes is None else (sizes[0], sizes[1])
-
-
-def voxel_size(image: Multiscale) -> tuple[float, ...] | None:
-    """Depth, height and width of a voxel of the full size, where the image states them."""
-    holder = image.attributes.get("ome", image.attributes)
-    return _sizes(holder["multiscales"][0], image.names, ("z", "y", "x"))
+    return Multiscale(attributes, names, paths, shapes, int(group.metadata.zarr_format))
 
 
 def _sizes(image: Any, names: Sequence[str], wanted: Sequence[str]) -> tuple[float, ...] | None:
@@ -65,14 +52,7 @@ def _sizes(image: Any, names: Sequence[str], wanted: Sequence[str]) -> tuple[flo
         units = [image["axes"][axis].get("unit") for axis in axes]
     except (KeyError, TypeError, IndexError, ValueError, StopIteration, AttributeError):
         return None
-    if not all(0 < size < math.inf for size in sizes):
-        return None
-    if len({*units}) == 1:
-        return tuple(sizes)
-    lengths = [metres(unit) for unit in units]
-    if None in lengths:
-        return None
-    return tuple(size * length * 1e6 for size, length in zip(sizes, lengths, strict=True) if length is not None)
+    return in_one_unit(sizes, units)
 
 
 def _scale(steps: Any) -> Any:
@@ -89,22 +69,3 @@ def write_levels(group: Any, image: Multiscale, chunks: Sequence[int], **how: An
             region = tuple(slice(at, min(at + step, end)) for at, step, end in zip(corner, size, shape, strict=True))
             coarser[region] = reduced(finer, region, shape)
         finer = coarser
-
-
-def reduced(finer: Any, region: Sequence[slice], shape: Sequence[int]) -> NDArray[Any]:
-    """A region of the array ``finer`` shrunk to ``shape``: along every axis the mean of as many as fall together.
-
-    >>> reduced(np.array([[0, 2, 8], [4, 2, 8]], np.uint8), (slice(0, 1), slice(0, 2)), (1, 2))
-    array([[2, 8]], dtype=uint8)
-    """
-    factors = [max(1, round(have / want)) for have, want in zip(finer.shape, shape, strict=True)]
-    bounds = [
-        (min(part.start * factor, size - 1), min(part.stop * factor, size))
-        for part, factor, size in zip(region, factors, finer.shape, strict=True)
-    ]
-    block = np.asarray(finer[tuple(slice(*pair) for pair in bounds)]).astype(np.float64)
-    wanted = [(part.stop - part.start) * factor for part, factor in zip(region, factors, strict=True)]
-    block = np.pad(block, [(0, want - have) for want, have in zip(wanted, block.shape, strict=True)], mode="edge")
-    split = [number for want, factor in zip(wanted, factors, strict=True) for number in (want // factor, factor)]
-    mean = block.reshape(split).mean(axis=tuple(range(1, 2 * len(factors), 2)))
-    return rounded(mean, np.dtype(finer.dtype).newbyteorder("="))

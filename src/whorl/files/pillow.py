@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Page, Reader, check_size, reason
+from whorl.files.base import MAX_PIXELS, Page, Reader, check_size
 from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.tiff_directory import exif_tags, orientation_in
 
@@ -78,24 +78,16 @@ def opened(path: Path, kind: str) -> Any:
         "WEBP": WebPImagePlugin.WebPImageFile,
         "BMP": BmpImagePlugin.BmpImageFile,
     }
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # doubtful metadata is not worth a word where the picture can be read
-            return plugins[kind](path)
-    except Exception as error:  # SyntaxError, OSError, ValueError, struct.error, ...
-        raise FileError(f"{path}: not a readable {kind} file ({reason(error)}).") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # doubtful metadata is not worth a word where the picture can be read
+        return plugins[kind](path)
 
 
 def decoded(path: Path, kind: str, mode: str | None) -> NDArray[Any]:
     """Samples of the picture, converted to Pillow's ``mode`` where one is given."""
     with opened(path, kind) as picture:
-        try:
-            picture.load()
-            return np.asarray(picture if mode is None else picture.convert(mode))
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise FileError(f"{path}: damaged or truncated {kind} ({reason(error)}). Get the file again.") from None
+        picture.load()
+        return np.asarray(picture if mode is None else picture.convert(mode))
 
 
 def _metadata(info: dict[str, Any]) -> Metadata:

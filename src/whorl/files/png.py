@@ -48,12 +48,16 @@ class PngWriter(Writer):
         layout, metadata = frames[0]
         self.stream = stream
         _check_colours(layout, name)
-        self.canvas = _PngCanvas(layout, metadata)
+        self.canvas = WholeCanvas(layout, metadata)
         self.canvases = (self.canvas,)
 
     def finish(self) -> None:
-        """Compress and write the image."""
-        self.canvas.encode(self.stream)
+        """Compress the image and write it, with the describing chunks between header and image."""
+        encoded, start = memoryview(_encoded(self.canvas)), len(SIGNATURE) + HEADER
+        self.stream.write(encoded[:start])
+        for name, data in _description(self.canvas.metadata):
+            _write_chunk(self.stream, name, data)
+        self.stream.write(encoded[start:])
 
 
 class _PngPage(Page):
@@ -101,26 +105,15 @@ class _PngPage(Page):
         return samples
 
 
-class _PngCanvas(WholeCanvas):
-    def encode(self, stream: BinaryIO) -> None:
-        """Write the picture as the library encodes it, with the describing chunks between header and image."""
-        encoded = memoryview(self._encoded())
-        start = len(SIGNATURE) + HEADER
-        stream.write(encoded[:start])
-        for name, data in _description(self.metadata):
-            _write_chunk(stream, name, data)
-        stream.write(encoded[start:])
+def _encoded(canvas: WholeCanvas) -> bytes:
+    samples = canvas.samples[..., 0] if canvas.layout.channels == 1 else canvas.samples
+    if not _by_pillow(canvas.layout):
+        return bytes(_imagecodecs("PNG").png_encode(np.ascontiguousarray(samples)))
+    from PIL import Image
 
-    def _encoded(self) -> bytes:
-        samples = self.samples[..., 0] if self.layout.channels == 1 else self.samples
-        if _by_pillow(self.layout):
-            from PIL import Image
-
-            stream = io.BytesIO()
-            Image.fromarray(samples).save(stream, "PNG")
-            return stream.getvalue()
-        encoded: bytes = _imagecodecs(Path("PNG")).png_encode(np.ascontiguousarray(samples))
-        return encoded
+    stream = io.BytesIO()
+    Image.fromarray(samples).save(stream, "PNG")
+    return stream.getvalue()
 
 
 def _by_pillow(layout: Layout) -> bool:

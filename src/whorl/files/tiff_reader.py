@@ -39,24 +39,16 @@ class TiffReader(Reader):
         except ModuleNotFoundError:
             raise FileError(f"{path}: TIFF needs tifffile. Install it with: pip install tifffile imagecodecs") from None
         directories(path)
+        self.file = tifffile.TiffFile(path)
         try:
-            self.file = tifffile.TiffFile(path)
-        except Exception as error:  # a damaged directory fails in many ways: struct.error, IndexError, ...
-            raise FileError(f"{path}: not a readable TIFF file ({error}). Get the file again.") from None
-        cache = _Cache()
-        try:
-            full = _full_pages(path, self.file)
+            full, cache = _full_pages(path, self.file), _Cache()
             reduced = len(full) < len(self.file.pages)
             self.pages = tuple(_TiffPage(path, page, cache, reduced) for page in full)
-        except FileError:
+            if not self.pages:
+                raise FileError(f"{path}: a TIFF file without any page of full resolution. Nothing can be filtered.")
+        except BaseException:
             self.file.close()
             raise
-        except Exception as error:
-            self.file.close()
-            raise FileError(f"{path}: a damaged TIFF file ({error}). Get the file again.") from None
-        if not self.pages:
-            self.file.close()
-            raise FileError(f"{path}: a TIFF file without any page of full resolution. Nothing can be filtered in it.")
 
     def close(self) -> None:
         """Close the file."""
@@ -177,20 +169,14 @@ class _TiffPage(Page):
         samples = 1 if self.planar else int(page.samplesperpixel)
         size = rows * columns * samples * page.dtype.itemsize
         check_segment(self.path, "compressed strip or tile", columns, rows, size)
-        try:
-            offset, count = int(page.dataoffsets[index]), int(page.databytecounts[index])
-        except (IndexError, ValueError, TypeError):
-            raise FileError(f"{self.path}: has no strip or tile number {index}; the file is damaged.") from None
+        offset, count = int(page.dataoffsets[index]), int(page.databytecounts[index])
         data = None
         if count:
             page.parent.filehandle.seek(offset)
             data = page.parent.filehandle.read(count)
             if len(data) != count:
                 raise FileError(f"{self.path}: truncated in strip or tile {index}. Get the file again.")
-        try:
-            segment, _, shape = page.decode(data, index, jpegtables=page.jpegtables)
-        except Exception as error:  # every codec has its own family of errors
-            raise FileError(f"{self.path}: strip or tile {index} cannot be decoded ({error}).") from None
+        segment, _, shape = page.decode(data, index, jpegtables=page.jpegtables)
         if segment is None:
             return np.full(shape[1:], page.nodata, page.dtype.newbyteorder("="))
         return np.asarray(segment[0])

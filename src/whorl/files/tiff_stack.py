@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,8 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.raw import RawSamples
 from whorl.files.tiff_reader import TiffReader
-from whorl.files.tiff_tags import ome_pixels, spacing
+from whorl.files.tiff_tags import ome_spacing, spacing
 from whorl.files.tiff_writer import TiffWriter
-from whorl.files.units import metres
 from whorl.files.volume import Box, Result, VolumeFile, known_spacing
 
 __all__ = ["TiffStack", "tiff_stack"]
@@ -173,23 +171,8 @@ def _outer_axes(reader: TiffReader, asked: bool) -> Outer | None:
 
 def _spacing(reader: TiffReader) -> tuple[float, ...] | None:
     """Depth, height and width of a voxel: from OME-XML, or from ImageJ's note beside the resolution."""
-    pixels = ome_pixels(reader.file.pages.first.description)
-    if pixels is not None:
-        return _ome_spacing(pixels)
-    note = reader.file.imagej_metadata or {}
-    plane = spacing(reader.file.pages.first)
-    if "spacing" not in note or plane is None:
-        return None
-    return known_spacing((note["spacing"], *plane))
-
-
-def _ome_spacing(pixels: ElementTree.Element) -> tuple[float, ...] | None:
-    try:
-        sizes = [float(pixels.attrib[f"PhysicalSize{axis}"]) for axis in "ZYX"]
-    except (KeyError, ValueError):
-        return None
-    units = [metres(pixels.attrib.get(f"PhysicalSize{axis}Unit")) for axis in "ZYX"]
-    if None in units:
-        named = {pixels.attrib.get(f"PhysicalSize{axis}Unit") for axis in "ZYX"}
-        return known_spacing(sizes) if len(named) == 1 else None
-    return known_spacing([size * unit * 1e6 for size, unit in zip(sizes, units, strict=True) if unit is not None])
+    first = reader.file.pages.first
+    if "<OME" in first.description:
+        return ome_spacing(first.description, "ZYX")
+    note, plane = reader.file.imagej_metadata or {}, spacing(first)
+    return known_spacing((note["spacing"], *plane)) if "spacing" in note and plane is not None else None

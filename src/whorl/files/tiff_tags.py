@@ -7,19 +7,9 @@ from xml.etree import ElementTree
 
 from whorl.files.layout import Tag
 from whorl.files.tiff_directory import INSIDE, Directories, exif_block
+from whorl.files.units import in_one_unit
 
-__all__ = [
-    "FROM_EXIF",
-    "INCHES",
-    "IPTC",
-    "XMP",
-    "carried_tags",
-    "exif_in",
-    "ome_pixels",
-    "only_tiff",
-    "resolution",
-    "spacing",
-]
+__all__ = ["carried_tags", "exif_in", "ome_spacing", "only_tiff", "resolution", "spacing"]
 
 DESCRIPTION = (269, 270, 271, 272, 285, 305, 306, 315, 316, 33432)  # names, dates, devices, OME-XML
 FROM_EXIF = (270, 271, 272, 305, 306, 315, 33432, *INSIDE)  # what an EXIF block has, too
@@ -94,9 +84,9 @@ def resolution(page: Any) -> tuple[float, float] | None:
 
 def spacing(page: Any) -> tuple[float, float] | None:
     """Height and width of a pixel in any unit: from the OME description of the file, or from the resolution."""
-    named = _ome_spacing(page.parent.pages.first.description)
+    named = ome_spacing(page.parent.pages.first.description, "YX")
     if named is not None:
-        return named
+        return named[0], named[1]
     values = [page.tags.get(code) for code in (283, 282)]
     if any(value is None or not value.value[0] or not value.value[1] for value in values):
         return None
@@ -104,24 +94,17 @@ def spacing(page: Any) -> tuple[float, float] | None:
     return height, width
 
 
-def ome_pixels(description: str) -> ElementTree.Element | None:
-    """What OME-XML says of the pixels; texts with entity declarations, which could swell, are left alone."""
+def ome_spacing(description: str, axes: str) -> tuple[float, ...] | None:
+    """The size of a pixel along the axes, in one unit, where OME-XML tells it.
+
+    Texts with entity declarations, which could swell, are left alone.
+    """
     if "<OME" not in description or "<!" in description.replace("<!--", ""):
         return None
     try:
         root = ElementTree.fromstring(description.rstrip("\0 \n"))
-    except (ElementTree.ParseError, ValueError):
+        said = next(node for node in root.iter() if node.tag.endswith("Pixels")).attrib
+        sizes = [float(said[f"PhysicalSize{axis}"]) for axis in axes]
+    except (ElementTree.ParseError, StopIteration, KeyError, ValueError):
         return None
-    return next((node for node in root.iter() if node.tag.endswith("Pixels")), None)
-
-
-def _ome_spacing(description: str) -> tuple[float, float] | None:
-    pixels = ome_pixels(description)
-    if pixels is None:
-        return None
-    try:
-        height, width = (float(pixels.attrib[f"PhysicalSize{axis}"]) for axis in "YX")
-    except (KeyError, ValueError):
-        return None
-    units = {pixels.attrib.get(f"PhysicalSize{axis}Unit") for axis in "YX"}
-    return (height, width) if len(units) == 1 else None
+    return in_one_unit(sizes, [said.get(f"PhysicalSize{axis}Unit") for axis in axes])

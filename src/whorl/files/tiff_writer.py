@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.base import Canvas, Frame, Writer
 from whorl.files.layout import Layout, Metadata, Tag
-from whorl.files.pyramid import halved
+from whorl.files.pyramid import reduced
 from whorl.files.tiff_directory import exif_tags, packed
 from whorl.files.tiff_tags import FROM_EXIF, INCHES, IPTC, XMP
 
@@ -180,7 +180,9 @@ class _Deflated(_TiffCanvas):
             coarser = _Deflated(self.stream, layout, self.metadata, (TILE, TILE), tiled=True)
             for top in range(0, layout.height, TILE):
                 for left in range(0, layout.width, TILE):
-                    coarser.write(top, left, halved(finest.read_back(2 * top, 2 * left), layout.dtype))
+                    block = finest.read_back(2 * top, 2 * left)
+                    half = -(-block.shape[0] // 2), -(-block.shape[1] // 2), layout.channels
+                    coarser.write(top, left, reduced(block, [slice(0, size) for size in half], half))
             levels.append(coarser)
             finest = coarser
         return levels

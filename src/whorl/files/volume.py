@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError, ShapeError
-from whorl.files.base import OpenFile, reason
+from whorl.files.base import OpenFile, one_line, reason
 from whorl.files.formats import kind_of
 from whorl.foundations.atomic import beside
 from whorl.foundations.bounded import check_regular
@@ -65,14 +65,8 @@ class VolumeFile(OpenFile, ABC):
 
     def read(self, number: int, place: Box) -> NDArray[Any]:
         """Samples ``(c, z, y, x)`` in native byte order; whatever goes wrong is a FileError that names the file."""
-        try:
+        with one_line(self.path, "Use smaller windows (--memory)."):
             return self._read(number, place)
-        except FileError:
-            raise
-        except MemoryError:
-            raise FileError(f"{self.path}: does not fit into memory. Use smaller windows (--memory).") from None
-        except Exception as error:  # files end early, chunks cannot be decoded, ...
-            raise FileError(f"{self.path}: damaged or unreadable ({reason(error)}). Get the file again.") from None
 
     def whole(self) -> Box:
         """The box that holds all voxels."""

@@ -54,7 +54,7 @@ class ZarrReader(Reader):
         layout = Layout(height, width, channels, array.dtype.newbyteorder("="), colour, kept)
         structure = {"shape": array.shape, "chunks": array.chunks, "names": names, "axes": axes, "image": image}
         metadata = Metadata(
-            spacing=None if image is None else image.spacing,
+            spacing=None if image is None else image.spacing(("y", "x")),
             pyramid=image is not None and len(image.paths) > 1,
             array={**structure, "attributes": dict(array.attrs)},
             own=("attributes",) if {*array.attrs} - {KEY, "_ARRAY_DIMENSIONS"} or image is not None else (),

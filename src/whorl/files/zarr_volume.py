@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.ome_zarr import Multiscale, voxel_size
+from whorl.files.ome_zarr import Multiscale
 from whorl.files.volume import Box, Result, VolumeFile
 from whorl.files.zarr_arrays import ZarrReader, ZarrWriter
 
@@ -57,7 +57,7 @@ class ZarrVolume(VolumeFile):
         self.dtype = self.page.layout.dtype
         assert self.page.metadata.array is not None
         image: Multiscale | None = self.page.metadata.array["image"]
-        self.spacing = None if image is None else voxel_size(image)
+        self.spacing = None if image is None else image.spacing(("z", "y", "x"))
 
     def _index(self, number: int, place: Box) -> tuple[Any, ...]:
         index: list[Any] = [slice(None)] * self.array.ndim
