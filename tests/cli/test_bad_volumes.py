@@ -189,17 +189,6 @@ def test_more_than_the_disk_holds_is_refused_at_once(tmp_path, refused):
     assert "are needed on the disk" in refused(tmp_path / "v.zarr", "--memory", "2GB")
 
 
-def test_too_large_for_memory_without_windows(tmp_path):
-    from whorl.errors import FileError
-    from whorl.files.volume import read_volume
-
-    zarr.create_array(
-        str(tmp_path / "v.zarr"), shape=(30_000, 30_000, 30_000), chunks=(64, 64, 64), dtype="u2", dimension_names="zyx"
-    )
-    with pytest.raises(FileError, match=r"do not fit into the .* GB of free memory. Filter it in windows"):
-        read_volume(tmp_path / "v.zarr")
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="limits on the size of files are those of Linux")
 @pytest.mark.parametrize("more", [(), ("--tile", "24")], ids=["whole", "windows"])
 def test_disk_full_in_the_middle(tmp_path, more):

@@ -9,8 +9,9 @@ import tifffile
 import zarr
 
 import whorl
+from files.volumes import read_volume, write_volume
 from whorl.errors import FileError
-from whorl.files.volume import open_volume, read_volume, write_volume
+from whorl.files.volume import open_volume
 
 SHAPE = (6, 17, 23)
 SETTINGS = {"contrast": 900.0, "time": 0.5}

@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ __all__ = [
     "Page",
     "Reader",
     "WholeCanvas",
+    "WholePage",
     "Writer",
     "check_segment",
     "check_size",
@@ -59,6 +59,21 @@ class Page(ABC):
         """The samples, with any error."""
 
 
+class WholePage(Page):
+    """A page of a format that is decoded in one piece: once, and then kept."""
+
+    samples: NDArray[Any] | None = None
+
+    def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
+        if self.samples is None:
+            self.samples = self._decode().reshape(self.layout.shape)
+        return self.samples[top:bottom, left:right]
+
+    @abstractmethod
+    def _decode(self) -> NDArray[Any]:
+        """All samples."""
+
+
 class OpenFile:
     """A file that is open inside a ``with`` statement."""
 
@@ -68,17 +83,14 @@ class OpenFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
 class Reader(OpenFile):
-    """Pages to read. ``windowed`` says that a window costs only what it holds, not the whole picture."""
+    """Pages to read."""
 
     pages: Sequence[Page]
-    windowed: bool = False
 
 
 Frame = tuple[Layout, Metadata]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Page, Reader, check_size
+from whorl.files.base import MAX_PIXELS, Reader, WholePage, check_size
 from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.tiff_directory import exif_tags, orientation_in
 
@@ -40,7 +40,7 @@ class PillowReader(Reader):
         self.pages = (_PillowPage(path, min(max_pixels, LARGEST[kind]), kind),)
 
 
-class _PillowPage(Page):
+class _PillowPage(WholePage):
     def __init__(self, path: Path, max_pixels: int, kind: str) -> None:
         self.path, self.kind = path, kind
         with opened(path, kind) as picture:
@@ -57,12 +57,9 @@ class _PillowPage(Page):
             self.mode, colour, channels, kept = MODES[picture.mode]
             self.layout = Layout(picture.height, picture.width, channels, np.dtype(np.uint8), colour, kept)
             self.metadata = _metadata(picture.info)
-        self.samples: NDArray[Any] | None = None
 
-    def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
-        if self.samples is None:
-            self.samples = decoded(self.path, self.kind, self.mode).reshape(self.layout.shape)
-        return self.samples[top:bottom, left:right]
+    def _decode(self) -> NDArray[Any]:
+        return decoded(self.path, self.kind, self.mode)
 
 
 def opened(path: Path, kind: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Frame, Page, Reader, WholeCanvas, Writer, check_size
+from whorl.files.base import MAX_PIXELS, Frame, Reader, WholeCanvas, WholePage, Writer, check_size
 from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.pillow import decoded
 from whorl.files.tiff_directory import exif_of, exif_tags, orientation_in
@@ -60,7 +60,7 @@ class PngWriter(Writer):
         self.stream.write(encoded[start:])
 
 
-class _PngPage(Page):
+class _PngPage(WholePage):
     def __init__(self, path: Path, max_pixels: int) -> None:
         self.path = path
         chunks = _chunks(path)
@@ -90,12 +90,6 @@ class _PngPage(Page):
         dtype = np.dtype(np.uint16 if self.depth == 16 else np.uint8)
         self.layout = Layout(height, width, channels, dtype, colour, kept=int(alpha))
         self.metadata = _metadata(chunks)
-        self.samples: NDArray[Any] | None = None
-
-    def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
-        if self.samples is None:
-            self.samples = self._decode().reshape(self.layout.shape)
-        return self.samples[top:bottom, left:right]
 
     def _decode(self) -> NDArray[Any]:
         if self.depth < 16 or (self.kind == 0 and not self.transparent):

@@ -31,8 +31,6 @@ class TiffReader(Reader):
     A window costs the strips or tiles it touches; uncompressed rows are read where they lie, however long the strip.
     """
 
-    windowed = True
-
     def __init__(self, path: Path, max_pixels: int = MAX_PIXELS) -> None:
         try:
             import tifffile

@@ -73,25 +73,23 @@ def _imagej(page: Any) -> list[Tag]:
 
 def resolution(page: Any) -> tuple[float, float] | None:
     """Pixels per inch along x and y, where the page states them with a unit."""
-    values = [page.tags.get(code) for code in (282, 283)]
-    unit = page.tags.get(296)
+    unit, density = page.tags.get(296), _density(page)
     scale = INCHES.get(2 if unit is None else int(unit.value))
-    if scale is None or any(value is None or not value.value[1] or not value.value[0] for value in values):
-        return None
-    across, down = (value.value[0] / value.value[1] * scale for value in values)
-    return across, down
+    return None if scale is None or density is None else (density[0] * scale, density[1] * scale)
 
 
 def spacing(page: Any) -> tuple[float, float] | None:
     """Height and width of a pixel in any unit: from the OME description of the file, or from the resolution."""
-    named = ome_spacing(page.parent.pages.first.description, "YX")
-    if named is not None:
+    if (named := ome_spacing(page.parent.pages.first.description, "YX")) is not None:
         return named[0], named[1]
-    values = [page.tags.get(code) for code in (283, 282)]
-    if any(value is None or not value.value[0] or not value.value[1] for value in values):
-        return None
-    height, width = (value.value[1] / value.value[0] for value in values)
-    return height, width
+    density = _density(page)
+    return None if density is None else (1 / density[1], 1 / density[0])
+
+
+def _density(page: Any) -> tuple[float, float] | None:
+    """Pixels per unit along x and y, as the page says."""
+    values = [tag.value for code in (282, 283) if (tag := page.tags.get(code)) is not None and all(tag.value)]
+    return (values[0][0] / values[0][1], values[1][0] / values[1][1]) if len(values) == 2 else None
 
 
 def ome_spacing(description: str, axes: str) -> tuple[float, ...] | None:

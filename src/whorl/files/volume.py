@@ -1,9 +1,7 @@
 """Volumes of microscopes, tomographs and scanners: read by box, and written with the header they came with."""
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,14 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whorl.errors import FileError, ShapeError
+from whorl.errors import FileError
 from whorl.files.base import OpenFile, one_line, reason
-from whorl.files.formats import kind_of
-from whorl.foundations.atomic import beside
+from whorl.files.formats import SUFFIXES, kind_of
 from whorl.foundations.bounded import check_regular
-from whorl.foundations.samples import rounded
 
-__all__ = ["VOLUME_SUFFIXES", "Volume", "VolumeFile", "open_volume", "read_volume", "volume_kind", "write_volume"]
+__all__ = ["VOLUME_SUFFIXES", "VolumeFile", "check_format", "open_volume", "volume_kind"]
 
 VOLUME_SUFFIXES = {
     ".mrc": "mrc",
@@ -133,53 +129,9 @@ def open_volume(path: Path, asked: bool = False) -> VolumeFile | None:
     return file
 
 
-@dataclass(frozen=True)
-class Volume:
-    """Samples ``(z, y, x)``, the size of a voxel along these axes where it is known, and the file they came from."""
-
-    samples: NDArray[Any]
-    spacing: tuple[float, ...] | None
-    file: VolumeFile
-
-    def with_samples(self, values: NDArray[Any]) -> "Volume":
-        """The volume with other samples, rounded to its type; the header stays."""
-        if values.shape != self.samples.shape:
-            raise ShapeError(f"samples of shape {values.shape} do not fit a volume with {self.samples.shape}.")
-        return replace(self, samples=rounded(values, self.samples.dtype))
-
-
-def read_volume(path: Path) -> Volume:
-    """The only volume in a file, whole; a stack of pictures is taken for one."""
-    file = open_volume(path, asked=True)
-    if file is None or file.count != 1 or file.channels != 1:
-        raise FileError(
-            f"{path}: holds no single grey volume. Use whorl filter, which takes several and their channels."
-        )
-    with file:
-        size, free = int(np.prod(file.shape)) * file.dtype.itemsize, free_memory()
-        if size > free:
-            raise FileError(
-                f"{path}: {size / 1e9:.1f} GB do not fit into the {free / 1e9:.1f} GB of free memory. "
-                "Filter it in windows: whorl filter --memory 2GB, or whorl.large.map."
-            )
-        samples = file.read(0, file.whole())[0]
-    if samples.dtype.kind == "f" and not np.isfinite(samples).all():
-        raise FileError(f"{path}: holds NaN or infinite voxels. Fill them in first, or cut them off.")
-    return Volume(samples, file.spacing, file)
-
-
-def write_volume(path: Path, volume: Volume, force: bool = False) -> None:
-    """Write a volume in the format it was read from; the file appears when it is complete, or not at all."""
-    check_format(path, volume.file)
-    with beside(path, force, folder=volume.file.kind == "zarr") as part:
-        volume.file.write(part, path.name, lambda number, place: volume.samples[place][None])
-
-
 def check_format(path: Path, file: VolumeFile) -> None:
     """Refuse a name of another format: each has a header of its own."""
-    suffix = path.suffix.lower()
-    kinds = {"tiff": (".tif", ".tiff", ".btf"), "zarr": (".zarr",)}
-    if volume_kind(path) != file.kind and suffix not in kinds.get(file.kind, ()):
+    if (volume_kind(path) or SUFFIXES.get(path.suffix.lower())) != file.kind:
         raise FileError(
             f"{path}: a volume keeps its header only in its own format, {file.kind.upper()}. Choose such a name."
         )
@@ -199,19 +151,6 @@ def known_spacing(sizes: Sequence[Any]) -> tuple[float, ...] | None:
     """The size of a voxel, if a header says anything sensible about it."""
     spacing = tuple(abs(float(size)) for size in sizes)
     return spacing if all(np.isfinite(size) and size > 0 for size in spacing) else None
-
-
-def free_memory() -> int:
-    """Bytes of memory that are free, or could be; very many where the system does not tell."""
-    try:
-        with open("/proc/meminfo") as file:
-            lines = dict(line.split(":", 1) for line in file)
-        return 1024 * int(lines["MemAvailable"].split()[0])
-    except (OSError, KeyError, ValueError):
-        try:
-            return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, ValueError, OSError):
-            return 2**62
 
 
 def _opened(path: Path, kind: str, asked: bool) -> VolumeFile | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from whorl.errors import FileError
 from whorl.files.attributes import KEY, attributes_of, described, turned, upright
-from whorl.files.base import BLOCKS, MAX_PAGES, Canvas, Frame, Page, Reader, Writer, check_segment, check_size, reason
+from whorl.files.base import BLOCKS, MAX_PAGES, Canvas, Frame, Page, Reader, Writer, check_segment, check_size
 from whorl.files.layout import Colour, Layout, Metadata, plain_samples
 from whorl.files.ome_zarr import Multiscale, multiscale_of, write_levels
 from whorl.foundations.bounded import check_regular
@@ -33,8 +33,6 @@ class ZarrReader(Reader):
     and x, or the last three are y, x and channels where the last one has at most four entries. Four channels are RGB
     and alpha, except in OME-Zarr, where channels have no colours.
     """
-
-    windowed = True
 
     def __init__(self, path: Path, max_pixels: int = 0) -> None:
         array, image = _opened(path)
@@ -192,16 +190,13 @@ def _place(ndim: int, axes: Axes, page: tuple[int, ...], rows: slice, columns: s
 def _opened(path: Path) -> tuple[Any, Multiscale | None]:
     """The array, and the OME-Zarr image whose full size it is, if it is one."""
     zarr = _zarr(path)
-    try:
-        found = zarr.open(store=_checked_store()(path, read_only=True), mode="r")
-        if isinstance(found, zarr.Array):
-            return found, None
-        image = multiscale_of(found)
-        if image is not None:
-            return found[image.paths[0]], image
-        inside = ", ".join(sorted(name for name, _ in found.members())) or "nothing"
-    except Exception as error:  # stores and formats have their own errors each
-        raise FileError(f"{path}: not a readable zarr array ({reason(error)}).") from None
+    found = zarr.open(store=_checked_store()(path, read_only=True), mode="r")
+    if isinstance(found, zarr.Array):
+        return found, None
+    image = multiscale_of(found)
+    if image is not None:
+        return found[image.paths[0]], image
+    inside = ", ".join(sorted(name for name, _ in found.members())) or "nothing"
     raise FileError(
         f"{path}: a zarr group without an OME-Zarr image. Name the array or image inside it (there: {inside})."
     )
