@@ -87,11 +87,17 @@ def _network(size: int) -> Call:
 def _training(protocol: str) -> Call:
     from whorl.data import RectangleSet
     from whorl.networks import named
-    from whorl.networks.recipe import Recipe
     from whorl.training import PROTOCOLS
 
+    try:
+        from whorl.training.recipe import Recipe, Scenes
+    except ImportError:  # an older tree
+        from whorl.networks.recipe import Recipe
+
+        Scenes = lambda data: data  # noqa: E731
+
     config = replace(PROTOCOLS[protocol], epochs=1, batch=2, images=2)
-    recipe = Recipe(named(NETWORK), data=RectangleSet(4, "train", size=64), training=config)
+    recipe = Recipe(named(NETWORK), data=Scenes(RectangleSet(4, "train", size=64)), training=config)
     pairs = recipe.pairs()
     return lambda: recipe.train(pairs=pairs)
 

@@ -49,10 +49,10 @@ def cases() -> dict[str, Case]:
 def _case(size: int, threads: int, networks: tuple[str, ...] = NETWORKS) -> Rows:
     import torch
 
-    from whorl.networks import load_photo_card
+    from whorl.networks import load
 
     picture = torch.from_numpy(mosaic(size).copy()).float()[None, None]
-    built = {name: load_photo_card(name).build() for name in networks}
+    built = {name: load(name) for name in networks}
     calls: dict[str, Callable[[], object]] = {
         name: (lambda n=network: n(picture, _NOISE)) for name, network in built.items()
     }

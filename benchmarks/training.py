@@ -39,9 +39,9 @@ def long_cases() -> dict[str, Case]:
 
 
 def _recipe(name: str, protocol: str = "paper", **changes: Any) -> Any:
-    from whorl.networks.recipe import Recipe
-    from whorl.networks.spec import named
+    from whorl.networks import named
     from whorl.training import PROTOCOLS
+    from whorl.training.recipe import Recipe
 
     return Recipe(named(name), training=replace(PROTOCOLS[protocol], **changes))
 
@@ -110,7 +110,7 @@ def _five_networks() -> Rows:
 
 def _race(name: str, pairs: Any, goal: float) -> tuple[float, float, int]:
     """Gauss–Newton until the goal is reached: the loss then, its own seconds, its iterations."""
-    from whorl.networks.build import build_network
+    from whorl.networks import build_network
     from whorl.training import train
     from whorl.training.reporters import Reporter
 

@@ -12,10 +12,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import torch
 from figures import draw_all
 from tables import write_tables
 
-from whorl.networks.cards import ModelCard, Run
+from whorl.networks.cards import ENDING, ModelCard, Run
 from whorl.networks.spec import NAMED, NetworkSpec
 from whorl.training.checkpoint import write_atomically
 
@@ -55,7 +56,7 @@ def main() -> None:
     cards = [*_paper_cards(found), _card(found, "whorl-28", "better", "scheduled isotropic", BETTER)]
     CARDS.mkdir(exist_ok=True)
     for card in cards:
-        card.write(CARDS / f"{card.name}.json")
+        card.write(CARDS / f"{card.name}{ENDING}")
         print(f"{card.name}: seeds {card.seeds}, chosen {card.chosen}")
     write_tables(trials, cards, PAGES / "experiment")
     draw_all(trials, cards, PAGES / "images")
@@ -83,13 +84,17 @@ def _card(found: dict[str, Any], name: str, group: str, trial_name: str, about: 
     return ModelCard(
         name=name,
         network=NetworkSpec.from_dict(first["network"]),
-        runs=tuple(Run(trial["seed"], trial["values"], _figures(trial)) for trial in runs),
+        runs=tuple(Run(trial["seed"], _weights(trial), _figures(trial)) for trial in runs),
         chosen=order[(len(order) - 1) // 2]["seed"],
         training={key: value for key, value in first["training"].items() if key not in ("seed", "checkpoint_seconds")},
         data={key: value for key, value in first["data"].items() if key != "seed"},
         about=about,
         versions={**found["versions"], "device": first.get("device") or found["device"], "engine": found["engine"]},
     )
+
+
+def _weights(trial: dict[str, Any]) -> dict[str, torch.Tensor]:
+    return {name: torch.tensor(values, dtype=torch.float64) for name, values in trial["values"].items()}
 
 
 def _figures(trial: dict[str, Any]) -> dict[str, float]:

@@ -22,7 +22,8 @@ from whorl.data import ANGLES, RectangleSet
 from whorl.evaluation import AngleTable, TestScenes, evaluate
 from whorl.networks import NAMED, build_network
 from whorl.training import TensorPairs
-from whorl.training.checkpoint import versions, write_atomically
+from whorl.foundations.provenance import versions
+from whorl.training.checkpoint import write_atomically
 
 VALIDATION = 20
 TESTS = (("scene", "analytic"), ("rectangles", "analytic"), ("scene", "4x4"), ("scene", "hard"))

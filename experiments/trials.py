@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from whorl.data import RectangleSet
-from whorl.networks.recipe import Recipe
 from whorl.networks.spec import NAMED, NetworkSpec
 from whorl.training import TrainingConfig
+from whorl.training.recipe import Recipe
 
 PAPER = TrainingConfig(checkpoint_seconds=1e9)
 CONVERGED = TrainingConfig(rate=0.03, schedule="cosine", checkpoint_seconds=1e9)

@@ -9,7 +9,7 @@ import torch
 
 import whorl
 from catalogue import MODELS, noise
-from whorl.networks.photo_cards import load_photo_card
+from whorl.networks import load
 
 pytestmark = [
     pytest.mark.gpu,
@@ -88,7 +88,7 @@ def photograph_like(channels: int) -> tuple[torch.Tensor, torch.Tensor]:
 )
 @torch.no_grad()
 def test_networks_for_photographs_by_kernels(name):
-    network = load_photo_card(name).build().cuda().eval()
+    network = load(name).cuda().eval()
     clean, noisy = photograph_like(network.spec.channels)
     more = (torch.tensor(25.0, device="cuda"),) if network.spec.blind else ()
     found = network(noisy, *more)
@@ -112,7 +112,7 @@ def test_networks_for_photographs_by_kernels(name):
 @pytest.mark.parametrize("name", ["photo-27k", "photo-27k-stable", "photo-66k", "photo-grey"])
 @torch.no_grad()
 def test_networks_stay_finite_by_kernels_where_they_are(name):
-    network = load_photo_card(name).build().cuda().eval()
+    network = load(name).cuda().eval()
     more = (25.0,) if network.spec.blind else ()
     y, x = torch.meshgrid(torch.arange(64.0), torch.arange(64.0), indexing="ij")
     board = 255 * ((x + y) % 2)

@@ -13,7 +13,7 @@ from benchmarks.gpu.clock import DEVICE, timed
 from benchmarks.gpu.report import Rows, measured
 from whorl.engines.cuda.learned.gated import Tiling
 from whorl.networks.photo import PhotoNetwork
-from whorl.networks.photo_cards import load_photo_card
+from whorl.networks import load
 
 SIZE = 1024
 NETWORKS = ("photo-8k", "photo-27k", "photo-27k-stable", "photo-66k")
@@ -32,7 +32,7 @@ def dncnn_s() -> nn.Module:
 
 def loaded(name: str) -> tuple[PhotoNetwork, tuple[Tensor, ...]]:
     """A shipped network on the device, and what it takes beside the picture."""
-    network = load_photo_card(name).build().to(DEVICE).eval()
+    network = load(name).to(DEVICE).eval()
     return network, (torch.tensor(NOISE, device=DEVICE),) if network.spec.blind else ()
 
 

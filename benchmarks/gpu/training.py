@@ -13,8 +13,8 @@ from benchmarks.gpu.clock import DEVICE, distance
 from benchmarks.gpu.report import Rows
 from whorl.data import RectangleSet
 from whorl.networks import NAMED, build_network
-from whorl.networks.recipe import Recipe
 from whorl.training import PROTOCOLS
+from whorl.training.recipe import Recipe, Scenes
 
 __all__ = ["agreement", "epochs", "first_epoch"]
 
@@ -23,7 +23,7 @@ NETWORK = "anisotropic-0.41"
 
 
 def recipe(name: str, count: int) -> Recipe:
-    return Recipe(NAMED[name], RectangleSet(100, "train"), training=replace(PROTOCOLS["paper"], epochs=count))
+    return Recipe(NAMED[name], Scenes(RectangleSet(100, "train")), training=replace(PROTOCOLS["paper"], epochs=count))
 
 
 def first_epoch() -> Rows:

@@ -22,8 +22,8 @@ from peers import plain_network
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from whorl.data.photographs import photographs
-from whorl.networks import load_photo_card
-from whorl.training.checkpoint import versions
+from whorl.networks import load
+from whorl.foundations.provenance import versions
 
 RESULTS = Path(__file__).resolve().parent / "results"
 OURS = ("photo-27k", "photo-27k-strict", "photo-8k")
@@ -88,7 +88,7 @@ def method_named(name: str) -> Denoise:
         import bm3d
 
         return lambda u: 255 * bm3d.bm3d(u / 255, NOISE / 255)
-    network = plain(name) if name in PLAIN else load_photo_card(name).build()
+    network = plain(name) if name in PLAIN else load(name)
 
     def run(u: np.ndarray) -> np.ndarray:
         with torch.no_grad():

@@ -21,7 +21,7 @@ import numpy as np
 import whorl
 from whorl.data.photographs import photographs
 from whorl.evaluation.photographs import noisy_picture
-from whorl.training.checkpoint import versions
+from whorl.foundations.provenance import versions
 
 RESULTS = Path(__file__).resolve().parent / "results"
 LEVELS = (25.0, 15.0, 50.0)

@@ -14,7 +14,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from figures import IMAGES, INK, OTHERS, OURS, PAGES, RESULTS, ROOT, THIRD, write
 
-from whorl.networks import PhotoNetwork, PhotoSpec, load_photo_card, photo_networks
+from whorl.networks import PhotoNetwork, PhotoSpec, load_card, photo_networks
 
 # Multiplications per pixel that follow from the published structures: a 3x3 network uses every weight once, FFDNet at a
 # quarter of the pixels, TNRD applies 48 filters of 7x7 and their transposes in five stages.
@@ -49,12 +49,12 @@ def multiplications() -> None:
         axes.annotate(label, (count, value), (5, 3), textcoords="offset points", color=OTHERS, fontsize=7.5)
     rows = [("network", "parameters", "multiplications per pixel", "as dense convolutions")]
     for name in photo_networks():
-        card = load_photo_card(name)
+        card = load_card(name)
         network = card.build()
         rows.append(
             (f"``{name}``", f"{network.parameter_count:,}", f"{network.multiplications:,}", f"{dense(network):,}")
         )
-        if card.spec.channels == 1:
+        if card.network.channels == 1:
             place = {"photo-grey": (6, -3)}.get(name, (6, 2))
             axes.plot(network.multiplications, card.figures["test_25"], "D", color=OURS, ms=5)
             axes.annotate(name, (network.multiplications, card.figures["test_25"]), place, textcoords="offset points",

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from safetensors.torch import load_file
 
-from whorl.networks.photo import PhotoSpec
-from whorl.networks.photo_cards import ENDING, PhotoCard, load_photo_card
+from whorl.networks import PhotoSpec
+from whorl.networks.cards import ENDING, ModelCard, Run, load_card
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "whorl" / "networks" / "photographs"
@@ -36,14 +36,14 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, nargs="+", required=True)
     given = parser.parse_args()
     PACKAGE.mkdir(exist_ok=True)
-    cards: dict[str, PhotoCard] = {}
+    cards: dict[str, ModelCard] = {}
     for results, weights in zip(given.results, given.weights, strict=True):
         found, tensors = json.loads(results.read_text()), load_file(weights)
         for name, trial in found["trials"].items():
             if name not in SHIPPED or not any(key.startswith("test_") for key in trial):
                 continue
             origin = trial.get("origin") or name
-            earlier = cards.get(origin) or load_photo_card(origin)
+            earlier = cards.get(origin) or load_card(origin)
             before = earlier.training["calls"] if trial.get("started_from") else []
             call = {
                 "call": found["call"],
@@ -52,11 +52,13 @@ def main() -> None:
                 "seconds": round(trial["seconds"]),
                 **trial["training"],
             }
-            cards[name] = PhotoCard(
+            weights = {k.removeprefix(f"{name}/"): v for k, v in tensors.items() if k.startswith(f"{name}/")}
+            figures = {k: trial[k] for k in trial if k.startswith(("held_", "test_", "turn_"))}
+            cards[name] = ModelCard(
                 name=name,
-                spec=PhotoSpec.from_dict(trial["spec"]),
-                tensors={k.removeprefix(f"{name}/"): v for k, v in tensors.items() if k.startswith(f"{name}/")},
-                figures={k: trial[k] for k in trial if k.startswith(("held_", "test_", "turn_"))},
+                network=PhotoSpec.from_dict(trial["spec"]),
+                runs=(Run(0, weights, figures),),
+                chosen=0,
                 training={"calls": [*before, call]},
                 data={
                     "train": "CTrain400 (388 of its 400 pictures), patches of 64 x 64 pixels",

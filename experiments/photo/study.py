@@ -32,7 +32,7 @@ from whorl.foundations.atomic import write_bytes
 from whorl.invariance.noisy import noisy_turn_error
 from whorl.networks.photo import PhotoNetwork
 from whorl.training import train
-from whorl.training.checkpoint import versions
+from whorl.foundations.provenance import versions
 from whorl.training.patches import LevelInput, NoisyPatches
 from whorl.training.reporters import Lines
 

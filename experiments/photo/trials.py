@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from whorl.networks.photo import NAMED_PHOTO, PhotoSpec
-from whorl.networks.photo_recipe import PHOTO_TRAINING
+from whorl.training.recipe import PHOTO_TRAINING
 from whorl.training import TrainingConfig
 
 ANNEALED = TrainingConfig(

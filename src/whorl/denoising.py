@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import torch
 
 from whorl.automatic.policy import Samples, noise_to_remove
-from whorl.networks.cards import load
+from whorl.networks.cards import shared
 from whorl.networks.trained import TrainedNetwork
 
 __all__ = ["COLOUR", "GREY", "Denoising", "denoise"]
@@ -46,7 +46,7 @@ class Denoising:
     def loaded(self, channels: int) -> TrainedNetwork:
         """That network itself."""
         name = self.name(channels)
-        return name if isinstance(name, TrainedNetwork) else load(name)
+        return name if isinstance(name, TrainedNetwork) else shared(name)
 
 
 def denoise(

@@ -10,8 +10,7 @@ import torch
 from files.samples import listing
 from whorl import files
 from whorl.networks import MultiscaleNetwork, NetworkSpec
-from whorl.networks.cards import ModelCard, Run
-from whorl.networks.photo_cards import load_photo_card
+from whorl.networks.cards import ModelCard, load_card
 
 SPEC = NetworkSpec("isotropic", steps=3, scales=3)
 
@@ -23,8 +22,8 @@ def network():
 
 @pytest.fixture
 def card(tmp_path, network):
-    path = tmp_path / "card.json"
-    ModelCard("small", SPEC, (Run(0, network.values()),), 0, data={"noise": 60.0}).write(path)
+    path = tmp_path / "card.safetensors"
+    ModelCard.of("small", network, data={"noise": 60.0}).write(path)
     return path
 
 
@@ -93,7 +92,7 @@ def test_wrong_requests_are_one_line(tmp_path, whorl_command, card, words, says)
     assert listing(tmp_path) == before
 
 
-PHOTOGRAPHS = 10 ** ((load_photo_card("photo-grey").figures["test_25"] - 10 * math.log10(255**2 / 25**2)) / 10)
+PHOTOGRAPHS = 10 ** ((load_card("photo-grey").figures["test_25"] - 10 * math.log10(255**2 / 25**2)) / 10)
 """By how much the default network lowers the mean squared error of photographs, the mean of its committed test."""
 
 

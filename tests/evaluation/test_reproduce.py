@@ -17,7 +17,7 @@ from whorl.evaluation.experiment import experiment
 from whorl.evaluation.paper import PAPER, verdict
 from whorl.evaluation.store import Store
 from whorl.networks import NetworkSpec, build_network
-from whorl.networks.cards import ModelCard, Run
+from whorl.networks.cards import ModelCard, Run, load_card
 from whorl.training import PROTOCOLS
 
 
@@ -28,7 +28,10 @@ def cards(monkeypatch) -> list[ModelCard]:
     for name in PAPER:
         coupling, alpha = name.split("-")
         spec = NetworkSpec(coupling, float(alpha), steps=2, scales=2)
-        runs = tuple(Run(seed, build_network(spec).values() | {"tau": [0.1 + 0.02 * seed]}) for seed in range(3))
+        runs = tuple(
+            Run(seed, build_network(spec).saved() | {"tau": torch.tensor([0.1 + 0.02 * seed]).double()})
+            for seed in range(3)
+        )
         found.append(ModelCard(name, spec, runs, chosen=1))
     small = RectangleSet
     monkeypatch.setattr("whorl.data.RectangleSet", lambda *a, **k: small(*a, **{**k, "size": 32}))
@@ -124,7 +127,7 @@ def call(*words: str):
 
 
 def test_evaluate_prints_the_figures(cards, tmp_path):
-    path: Path = tmp_path / "card.json"
+    path: Path = tmp_path / "card.safetensors"
     cards[0].write(path)
     words = ["evaluate", str(path), "--images", "1", "--angles", "15,45", "--size", "32"]
     said = call(*words)
@@ -154,21 +157,21 @@ def test_training_writes_a_card_that_can_be_evaluated(tmp_path):
     more = ["--images", "2", "--size", "16", "--epochs", "1", "--out", str(tmp_path), "--quiet"]
     said = call("train", "isotropic-0.5", *more)
     assert said.exit_code == 0, said.output
-    said = call("evaluate", str(tmp_path / "card.json"), "--images", "1", "--size", "16", "--angles", "45")
+    said = call("evaluate", str(tmp_path / "network.safetensors"), "--images", "1", "--size", "16", "--angles", "45")
     assert said.exit_code == 0, said.output
 
 
 def test_training_the_five_by_second_order_ends_with_the_table(tmp_path, monkeypatch):
     """The command from start to table, with one iteration on two pictures of 16 x 16 pixels for each network."""
     small = RectangleSet
-    monkeypatch.setattr("whorl.networks.recipe.RectangleSet", lambda count, *a, **k: small(2, *a, **{**k, "size": 16}))
+    monkeypatch.setattr("whorl.training.recipe.RectangleSet", lambda count, *a, **k: small(2, *a, **{**k, "size": 16}))
     monkeypatch.setattr("whorl.data.RectangleSet", lambda *a, **k: small(*a, **{**k, "size": 16}))
     monkeypatch.setitem(PROTOCOLS, "gauss-newton", replace(PROTOCOLS["gauss-newton"], epochs=1, images=2))
     said = call("reproduce", "--train", "--protocol", "gauss-newton", "--images", "1", "--out", str(tmp_path))
     assert said.exit_code == 0, said.output
     results = json.loads((tmp_path / "results.json").read_text())
-    card = json.loads((tmp_path / "cards" / f"{next(iter(PAPER))}.json").read_text())
-    assert card["training"]["optimiser"] == "gauss-newton"
+    card = load_card(tmp_path / "cards" / f"{next(iter(PAPER))}.safetensors")
+    assert card.training["optimiser"] == "gauss-newton"
     assert list(results["models"]) == list(PAPER)
     assert sorted(path.stem for path in (tmp_path / "cards").iterdir()) == sorted(PAPER)
 
@@ -179,8 +182,9 @@ def no_such_number(name: str):
 
 def test_json_holds_nothing_that_json_does_not_know(cards, tmp_path):
     """A single image has no spread: its numbers are null, not NaN."""
-    cards[0].write(tmp_path / "card.json")
-    words = ("evaluate", str(tmp_path / "card.json"), "--images", "1", "--angles", "45", "--size", "32", "--json")
+    cards[0].write(tmp_path / "card.safetensors")
+    card = str(tmp_path / "card.safetensors")
+    words = ("evaluate", card, "--images", "1", "--angles", "45", "--size", "32", "--json")
     assert "null" in call(*words).output
     json.loads(call(*words).output, parse_constant=no_such_number)
     run(tmp_path / "out", cards, images=1)

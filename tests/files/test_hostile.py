@@ -5,12 +5,14 @@ import json
 import os
 import struct
 from bz2 import compress as bz2_compress
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tifffile
 import zarr
+from safetensors.torch import save_file
 
 from files.samples import noise
 from files.test_bounds import png
@@ -18,13 +20,13 @@ from peak import GIGABYTE, run_alone
 from whorl import files
 from whorl.files.formats import READ_ONLY
 from whorl.files.volume import VOLUME_SUFFIXES
-from whorl.networks.cards import load_card
+from whorl.networks.cards import FORMAT, VERSION, load_card
 
 mrcfile = pytest.importorskip("mrcfile")
 nibabel = pytest.importorskip("nibabel")
 nrrd = pytest.importorskip("nrrd")
 
-CARDS = (".json", ".safetensors")
+CARDS = (".safetensors",)
 NAMES = [f"a{suffix}" for suffix in (*files.SUFFIXES, *READ_ONLY, *VOLUME_SUFFIXES, *CARDS)]
 LARGE = 3 * GIGABYTE  # bytes of sparse files: nobody may read them all
 
@@ -36,7 +38,6 @@ from whorl import files
 from whorl.errors import FileError
 from whorl.files.volume import open_volume
 from whorl.networks.cards import load_card
-from whorl.networks.photo_cards import load_photo_card
 from whorl.data.photographs import photographs
 
 warnings.simplefilter("ignore")
@@ -47,7 +48,7 @@ def volume(path):
     with open_volume(path, True) as file:
         file.read(0, file.whole())
 
-cards = {".json": load_card, ".safetensors": load_photo_card}
+cards = {".safetensors": load_card}
 for word in sys.argv[1:]:
     path = Path(word)
     for open_it in [cards[path.suffix]] if path.suffix in cards else [photographs] if path.name == "data" else [
@@ -143,11 +144,16 @@ def test_bombs_are_refused_or_opened_no_further_than_they_say(tmp_path: Path) ->
     )
     zarr.create_array(tmp_path / "long.zarr", shape=(8, 8), chunks=(8, 8), dtype="u1")
     sparse(tmp_path / "long.zarr" / "zarr.json", (tmp_path / "long.zarr" / "zarr.json").read_bytes())
-    sparse(tmp_path / "long.json", b"{")
-    (tmp_path / "nested.json").write_text("[" * 10**6)
+    sparse(tmp_path / "long.safetensors", b"{")
     card = json.dumps(load_card("whorl-28").as_dict())
-    (tmp_path / "steps.json").write_text(card.replace('"steps": ', '"steps": Infinity, "old": ', 1))
-    (tmp_path / "exponent.json").write_text(card.replace('"steps": ', '"steps": 1e999, "old": ', 1))
+    texts = {
+        "nested": "[" * 10**6,
+        "steps": card.replace('"steps": ', '"steps": Infinity, "old": ', 1),
+        "exponent": card.replace('"steps": ', '"steps": 1e999, "old": ', 1),
+    }
+    for name, text in texts.items():
+        header = {"format": FORMAT, "version": VERSION, "card": text, "sha256": sha256(text.encode()).hexdigest()}
+        save_file({}, tmp_path / f"{name}.safetensors", header)
     bombs = [path for path in sorted(tmp_path.iterdir()) if path.stem not in ("plain", "more", "more.nii", "more.mrc")]
     refusals = opened(*bombs)
     assert len(bombs) == 11
@@ -156,6 +162,6 @@ def test_bombs_are_refused_or_opened_no_further_than_they_say(tmp_path: Path) ->
     assert "declares a header of" in words["header.mrc"]
     assert "declares a header of" in words["header.nii"]
     assert "65535 samples a pixel" in words["samples.tif"]
-    assert "nested too deeply" in words["nested.json"]
-    assert "no finite number" in words["steps.json"]
-    assert "no finite number" in words["exponent.json"]
+    assert "nested too deeply" in words["nested.safetensors"]
+    assert "no finite number" in words["steps.safetensors"]
+    assert "no finite number" in words["exponent.safetensors"]

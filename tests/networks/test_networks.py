@@ -192,32 +192,58 @@ def test_what_makes_no_sense_is_refused(call):
 @pytest.fixture
 def card() -> ModelCard:
     spec = NetworkSpec(**SMALL)
-    runs = tuple(Run(seed, shaken(spec).values(), {"loss": 1.0 + seed}) for seed in (0, 4))
+    runs = tuple(Run(seed, shaken(spec).saved(), {"loss": 1.0 + seed}) for seed in (0, 4))
     return ModelCard("little", spec, runs, chosen=4, training={"rate": 1e-3})
 
 
+def same(one: ModelCard, other: ModelCard) -> bool:
+    return one.as_dict() == other.as_dict() and [r.values for r in one.runs] == [r.values for r in other.runs]
+
+
 def test_a_card_gives_its_networks(card, tmp_path):
-    card.write(str(tmp_path / "card.json"))
-    found = load_card(tmp_path / "card.json")
-    assert found == card
-    assert torch.equal(load(tmp_path / "card.json", seed=0)(picture()), card.build(0)(picture()))
+    path = tmp_path / "card.safetensors"
+    card.write(str(path))
+    assert same(load_card(path), card)
+    assert torch.equal(load(path, seed=0)(picture()), card.build(0)(picture()))
     with pytest.raises(ValueError, match=r"seed 7; there are \(0, 4\)"):
-        load(tmp_path / "card.json", seed=7)
+        load(path, seed=7)
 
 
-@pytest.mark.parametrize("damage", ["cut", "foreign", "version", "values", "chosen", "missing", "network"])
-def test_broken_cards_are_refused_and_kept(card, tmp_path, damage):
-    path = tmp_path / "card.json"
+def rewritten(card: ModelCard, path: Path, change) -> None:
+    """The card with something changed and the hash made anew, so that it is the damage that is found."""
+    from safetensors.torch import save_file
+
+    header = {"format": "whorl network", "version": "2"}
     values = card.as_dict()
-    if damage == "values":
-        values["runs"][0]["values"] = {"tau": [1.0]}
-    values["version"] = 1  # no hash, so that it is the damage that is found
-    values |= {"version": {"version": 9}, "chosen": {"chosen": 3}, "network": {"network": {"a": 1}}}.get(damage, {})
+    tensors = {f"{run.seed}/{name}": weight for run in card.runs for name, weight in run.weights.items()}
+    change(header, values, tensors)
     text = json.dumps(values)
-    path.write_text({"cut": text[:50], "foreign": '{"format": "recipe"}'}.get(damage, text))
+    save_file(tensors, path, {**header, "card": text, "sha256": cards._hash(tensors, text)})
+
+
+DAMAGES = {
+    "foreign": (lambda header, values, tensors: header.update(format="recipe"), "not a whorl model card"),
+    "version": (lambda header, values, tensors: header.update(version="9"), "version 9"),
+    "values": (lambda header, values, tensors: tensors.pop("4/beta"), "expected so many"),
+    "chosen": (lambda header, values, tensors: values.update(chosen=3), "no run with seed 3"),
+    "network": (lambda header, values, tensors: values.update(network={"a": 1}), "has no"),
+    "kind": (lambda header, values, tensors: values.update(kind="tower"), "tower"),
+    "no runs": (lambda header, values, tensors: values.pop("runs"), "runs"),
+    "not a number": (lambda header, values, tensors: tensors["0/beta"].fill_(float("nan")), "'0/beta' hold NaN"),
+    "infinite": (lambda header, values, tensors: tensors["4/tau"].fill_(float("inf")), "'4/tau' hold NaN or inf"),
+}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, "cut", "missing"])
+def test_broken_cards_are_refused_and_kept(card, tmp_path, damage):
+    path = tmp_path / "card.safetensors"
+    change, reason = DAMAGES.get(damage, (lambda *_: None, "cannot be read"))
+    rewritten(card, path, change)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:50])
     if damage == "missing":
         path.unlink()
-    with pytest.raises(FileError, match=r"card\.json"):
+    with pytest.raises(FileError, match=rf"card\.safetensors: .*{reason}"):
         load_card(path)
     if damage != "missing":
         before = path.read_bytes()
@@ -227,10 +253,10 @@ def test_broken_cards_are_refused_and_kept(card, tmp_path, damage):
 
 
 def test_a_flipped_bit_in_a_card_is_never_accepted(card, tmp_path):
-    path = tmp_path / "card.json"
+    path = tmp_path / "card.safetensors"
     card.write(path)
     whole = path.read_bytes()
-    assert load_card(path) == card
+    assert same(load_card(path), card)
     for place in range(0, len(whole), 5):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << (place % 7)
@@ -238,12 +264,19 @@ def test_a_flipped_bit_in_a_card_is_never_accepted(card, tmp_path):
         try:
             found = load_card(path)
         except FileError as error:
-            assert "card.json" in str(error)
+            assert "card.safetensors" in str(error)
         else:
-            assert found == card  # white space, a sign of an exponent that JSON reads alike
+            assert same(found, card)  # white space, which JSON reads alike
 
 
-def test_the_shipped_cards_carry_their_hash():
-    for name in cards.available():
-        text = (Path(cards.__file__).parent / "cards" / f"{name}.json").read_text()
-        assert "sha256" in json.loads(text), f"{name}: write it with ModelCard.write"
+def test_what_is_loaded_is_the_callers_own_and_the_package_builds_each_network_once():
+    first, second = load("isotropic-0.41"), load("isotropic-0.41")
+    assert cards.shared("isotropic-0.41") is cards.shared("isotropic-0.41")
+    before = second.values()
+    with torch.no_grad():
+        for parameter in first.parameters():
+            parameter.add_(1.0)
+    assert second.values() == load("isotropic-0.41").values() == cards.shared("isotropic-0.41").values() == before
+    with torch.inference_mode():
+        load("isotropic-0.5")  # the first to ask for it
+    assert not any(parameter.is_inference() for parameter in load("isotropic-0.5").parameters())

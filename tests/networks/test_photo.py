@@ -14,9 +14,9 @@ from whorl.errors import FileError
 from whorl.evaluation.photographs import noisy_picture
 from whorl.invariance import symmetry_error
 from whorl.invariance.noisy import noisy_turn_error
-from whorl.networks import Denoiser, PhotoCard, PhotoNetwork, PhotoSpec, load_photo_card, photo_networks
+from whorl.networks import Denoiser, ModelCard, PhotoNetwork, PhotoSpec, load_card, photo_networks
 from whorl.networks.denoiser import value_range
-from whorl.networks.photo_recipe import PhotoRecipe
+from whorl.training.recipe import photo_recipe
 
 DATA = Path(os.environ.get("WHORL_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SPECS = {
@@ -43,23 +43,23 @@ def test_quarter_turns_and_mirror_images_are_exact(name):
     channels = SPECS[name].channels
     for size in [(19, 14), (3, 2), (1, 5)]:
         picture = 255 * torch.rand(1, channels, *size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-        error = symmetry_error(lambda u: network(u, 20.0), picture=picture)
+        error = symmetry_error(lambda u: network(u, 25.0), picture=picture)
         assert error.ulp <= 64
         assert error.change > 1  # a network that does nothing commutes with everything
 
 
 @pytest.mark.parametrize("name", photo_networks())
 def test_shipped_networks_carry_quarter_turns_over_exactly(name):
-    card = load_photo_card(name)
+    card = load_card(name)
     network = card.build().double()
-    shape = (1, card.spec.channels, 15, 12)
+    shape = (1, card.network.channels, 15, 12)
     picture = 255 * torch.rand(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    assert symmetry_error(lambda u: network(u, 20.0), picture=picture).ulp <= 64
+    assert symmetry_error(lambda u: network(u, 25.0), picture=picture).ulp <= 64
 
 
 @pytest.mark.parametrize("name", photo_networks())
 def test_shipped_files_are_small_and_say_what_they_are_for(name):
-    card = load_photo_card(name)
+    card = load_card(name)
     size = (Path(whorl.networks.__file__).parent / "photographs" / f"{name}.safetensors").stat().st_size
     assert size < 500_000
     assert card.about
@@ -77,26 +77,26 @@ def test_networks_for_grey_and_colour_are_there():
 def test_a_share_of_the_committed_figures_is_found_again():
     """The turn errors of the smallest network on four pictures held back; training measured them with TF32 rounding."""
     results = json.loads((Path(__file__).parents[2] / "experiments/photo/results/last.json").read_text())
-    figures = load_photo_card("photo-8k").figures
+    figures = load_card("photo-8k").figures
     assert figures["test_25"] == results["trials"]["photo-8k"]["test_25"]
     _, held = set_aside(photographs(DATA / "CTrain400"))
     noisy = [
         noisy_picture(picture[:, :192, :192], number, 25.0)[0] for number, picture in enumerate([*held.values()][:4])
     ]
-    errors = noisy_turn_error(load_photo_card("photo-8k").build(), noisy)
+    errors = noisy_turn_error(load_card("photo-8k").build(), noisy)
     for error in errors:
         assert error.relative == pytest.approx(figures["turn_25"][f"{error.angle:.1f}"], rel=0.02)
 
 
 def test_the_strict_network_is_trained_with_a_term_on_turns_and_turns_better():
-    recipes = {name: PhotoRecipe.named(name, None, 100) for name in ("photo-27k", "photo-27k-strict")}
+    recipes = {name: photo_recipe(name, DATA, steps=100) for name in ("photo-27k", "photo-27k-strict")}
     assert recipes["photo-27k"].training.turn == 0 < recipes["photo-27k-strict"].training.turn
-    assert recipes["photo-27k"].spec == recipes["photo-27k-strict"].spec
+    assert recipes["photo-27k"].network == recipes["photo-27k-strict"].network
     noise = torch.Generator().manual_seed(4)
     y, x = torch.meshgrid(torch.arange(192.0), torch.arange(192.0), indexing="ij")
     scene = 60 + 120 * ((x - 90).square() + (y - 100).square() < 50**2) + 40 * ((x + 2 * y) % 60 < 25)
     noisy = [(scene + 25 * torch.randn(192, 192, generator=noise))[None]]
-    free, strict = (noisy_turn_error(load_photo_card(name).build(), noisy) for name in recipes)
+    free, strict = (noisy_turn_error(load_card(name).build(), noisy) for name in recipes)
     for worse, better in zip(free, strict, strict=True):
         assert better.relative < 0.7 * worse.relative
 
@@ -128,35 +128,35 @@ def test_a_pixel_depends_on_its_surroundings_within_the_reach_alone(name):
     other = u.clone()
     other[..., 0] += 50
     with torch.no_grad():
-        changed = (network(u, 20.0) - network(other, 20.0)).abs().amax((0, 1, 2))
+        changed = (network(u, 25.0) - network(other, 25.0)).abs().amax((0, 1, 2))
     assert not changed[network.reach + 1 :].any()
 
 
 @pytest.mark.parametrize("name", SPECS)
 def test_files_give_the_network_back(name, tmp_path):
     network = build(name).float()
-    PhotoCard(name, SPECS[name], network.state_dict(), {"test_25": 1.0}).write(tmp_path / "a.safetensors")
-    found = load_photo_card(tmp_path / "a.safetensors")
+    ModelCard.of(name, network, {"test_25": 1.0}).write(tmp_path / "a.safetensors")
+    found = load_card(tmp_path / "a.safetensors")
     u = 255 * torch.rand(1, SPECS[name].channels, 9, 8)
     with torch.no_grad():
-        assert torch.equal(found.build()(u, 20.0), network(u, 20.0))
+        assert torch.equal(found.build()(u, 25.0), network(u, 25.0))
     assert found.figures == {"test_25": 1.0}
     assert isinstance(whorl.load(tmp_path / "a.safetensors"), PhotoNetwork)
 
 
 def test_damaged_and_foreign_files_are_refused(tmp_path):
     path = tmp_path / "a.safetensors"
-    PhotoCard("x", SPECS["grey"], build("grey").state_dict()).write(path)
+    ModelCard.of("x", build("grey")).write(path)
     content = bytearray(path.read_bytes())
     content[-5] ^= 1
     path.write_bytes(content)
     with pytest.raises(FileError, match="damaged"):
-        load_photo_card(path)
+        load_card(path)
     path.write_bytes(b"something else")
     with pytest.raises(FileError, match="cannot be read"):
-        load_photo_card(path)
+        load_card(path)
     with pytest.raises(FileError, match="cannot be read"):
-        PhotoCard("x", SPECS["grey"], build("grey").state_dict()).write(path)
+        ModelCard.of("x", build("grey")).write(path)
     assert path.read_bytes() == b"something else"
 
 

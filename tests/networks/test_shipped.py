@@ -14,8 +14,8 @@ from whorl.data import RectangleSet
 from whorl.evaluation import TestScenes, evaluate
 from whorl.evaluation.paper import PAPER, verdict
 from whorl.models import count_parameters
-from whorl.networks import available, load_card
-from whorl.networks.spec import BETTER, NAMED, PRINTED, named
+from whorl.networks import available, load_card, named
+from whorl.networks.spec import BETTER, NAMED, PRINTED
 
 SHIPPED = [*NAMED, *PRINTED, *BETTER]
 STUDY = Path(__file__).parents[2] / "experiments" / "results" / "study.json"

@@ -102,3 +102,45 @@ def test_a_flat_picture_is_copied_and_the_network_left_as_it_is():
     flat = np.full((20, 20), 7, np.uint8)
     np.testing.assert_array_equal(network(flat), flat)
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+
+
+@pytest.mark.parametrize("name", photo_networks())
+def test_a_tensor_with_noise_that_a_network_was_not_trained_for_is_refused(name):
+    network = whorl.load(name)
+    low, high = network.noise_range
+    u = 255 * torch.rand(2, network.channels, 12, 12, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        expected, maps = network(u, low), torch.tensor([low, 3.0]).view(2, 1, 1, 1)
+        for wrong in (25 / 255, 0.9 * low, 1.1 * high, torch.tensor(25 / 255), maps):
+            with pytest.raises(ValueError, match=r"trained for noise .* in grey values from 0 to 255.*whorl\.denoise"):
+                network(u, wrong)
+        # What rounding leaves of a level that was scaled to the end of the range is taken as that end.
+        assert torch.equal(network(u, low * (1 - 1e-7)), expected)
+    whole = network.remove(u / 255, 25 / 255)
+    assert float((255 * whole - network.remove(u, 25.0)).abs().max()) < 0.05
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_noise_told_in_other_units_than_those_of_the_picture_is_doubted(name, recwarn):
+    colour = name == "photo-colour"
+    axis, network = -1 if colour else None, whorl.load(name)
+    clean, _ = picture(colour, 0.0)
+    noisy = clean + np.random.default_rng(2).normal(0, 25, clean.shape)
+    network(noisy, 25.0, channel_axis=axis)
+    network(noisy, 70.0, channel_axis=axis)  # within a factor of four anything may be meant
+    assert len(recwarn) == 0
+    for image, noise in ((noisy / 255, 25.0), (noisy, 25 / 255)):
+        with pytest.warns(UserWarning, match=r"noise=(25|0\.098\d*)\): the noise measured .* is [\d.]+\. Give") as told:
+            whorl.denoise(image, noise, network=network, channel_axis=axis)
+        assert told[0].filename == __file__  # it names the line of the caller
+
+
+@pytest.mark.parametrize("noise", [None, 15.0])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_refused_with_noise_told_or_not(name, noise, bad):
+    colour = name == "photo-colour"
+    image = picture(colour, 15.0)[1].astype(float)
+    image[3, 4] = bad
+    with pytest.raises(ValueError, match=r"denoise: the image holds \d NaN or infinite value"):
+        whorl.denoise(image, noise, network=name, channel_axis=-1 if colour else None)

@@ -7,11 +7,8 @@ import pytest
 import torch
 
 from page.planes import decode, encode
-from whorl.networks.denoiser import Denoiser
-from whorl.networks.photo_cards import load_photo_card
+from whorl.networks import Denoiser, load
 from whorl.page.networks import FOLDER, OFFERED, numbers
-
-pytest.importorskip("numba")  # the library's own order of the numbers comes from its compiled loops
 
 NAMES = sorted({name for kinds in OFFERED.values() for name in kinds.values()})
 # Colour and grey, odd sizes, wider than a strip of the kernel, higher than a band, smaller than a stencil; noise inside
@@ -27,7 +24,7 @@ RUNS = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_files_hold_the_trained_numbers(name: str) -> None:
-    fresh = numbers(load_photo_card(name).build()).tobytes()
+    fresh = numbers(load(name)).tobytes()
     assert (FOLDER / f"{name}.bin").read_bytes() == fresh, "stale: run python -m whorl.page.catalogue"
 
 
@@ -72,7 +69,7 @@ def test_results_are_the_library_s_to_rounding(answers: Any, pictures: list[np.n
         assert answer["same"], "bands on several workers have the bits of the whole"
         assert answer["told"] == sorted(answer["told"]), "what is done never gets less"
         assert all(0 <= share < 1 for share in answer["told"])
-        picture, network = torch.from_numpy(u)[None], load_photo_card(answer["network"]).build()
+        picture, network = torch.from_numpy(u)[None], load(answer["network"])
         python = Denoiser(network, level)(picture)[0].numpy()
         exact = _in_float64(answer["network"], picture, level)[0].numpy()
         browser = np.abs(decode(answer["planes"], height, width) - exact).max()
@@ -91,7 +88,7 @@ def test_quarter_turns_carry_over(answers: Any, pictures: list[np.ndarray]) -> N
 
 def _in_float64(name: str, u: torch.Tensor, level: float) -> torch.Tensor:
     """What the denoiser says, carried out in double precision."""
-    network = load_photo_card(name).build().double()
+    network = load(name).double()
     factor, v = Denoiser(network, level).factor, u.double()
     single = v if u.shape[1] == network.spec.channels else v.flatten(0, 1)[:, None]
     with torch.no_grad():

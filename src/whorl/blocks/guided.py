@@ -65,6 +65,6 @@ class SteppedMap(JoinedMap):
         tau = self.tau()
         return [tau * weight for weight in self.first.mixing]
 
-    def tau(self) -> Tensor:
+    def tau(self, repetition: int = 0) -> Tensor:
         """The step size. In training the norm is estimated; otherwise a proven bound takes its place."""
         return stable_step(self.step, self.first, self.estimate if self.training else None)

@@ -1,6 +1,6 @@
 """``whorl evaluate``: PSNR over the rotation angle of a trained network."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -8,7 +8,7 @@ from whorl.cli.options import AsJson, DeviceName, Quiet, Threads
 
 EXAMPLES = (
     "whorl evaluate anisotropic-0.41",
-    "whorl evaluate runs/anisotropic/card.json --images 50 --turning rectangles",
+    "whorl evaluate runs/anisotropic/network.safetensors --images 50 --turning rectangles",
     "whorl evaluate anisotropic-0.41 --seeds 3 --json",
     "whorl evaluate photo-grey --data BSD68 --noise 25 --seeds 3",
 )
@@ -50,19 +50,18 @@ def command(
     from whorl.evaluation.reproduction import measure, report_details, wanted_seeds
     from whorl.evaluation.store import Store
     from whorl.foundations.strict_json import strict_json
-    from whorl.networks.cards import load_card
-    from whorl.networks.photo_cards import ENDING, photo_networks
+    from whorl.networks import ModelCard, PhotoSpec, load_card
 
     prepare(device, threads)
     torch.set_flush_denormal(True)
-    if data or network in photo_networks() or network.endswith(ENDING):
-        _photographs(network, data, noise, seeds, device, as_json=as_json, quiet=quiet)
+    card: ModelCard = load_card(network)
+    if data or isinstance(card.network, PhotoSpec):
+        _photographs(card, data, noise, seeds, device, as_json=as_json, quiet=quiet)
         return
     try:
         degrees = tuple(int(word) for word in angles.split(",")) if angles else ANGLES
     except ValueError:
         raise ValueError(f"--angles {angles}: expected whole numbers separated by commas, such as 15,45,75.") from None
-    card = load_card(network)
     rectangles = RectangleSet(images, turning=turning, edges=edges, size=size)  # type: ignore[arg-type]
     scenes = TestScenes(rectangles, degrees, device)
     work = len(wanted_seeds(card, seeds)) * len(degrees) * images
@@ -78,21 +77,19 @@ def command(
         typer.echo(f"  mean {table.mean:.2f} dB, variance {table.variance:.3g} dB² (population, over the angles)")
 
 
-def _photographs(network: str, data: str, noise: float, seeds: int, device: str, *, as_json: bool, quiet: bool) -> None:
+def _photographs(card: Any, data: str, noise: float, seeds: int, device: str, *, as_json: bool, quiet: bool) -> None:
     from whorl.cli.progress import progress
     from whorl.data.photographs import photographs
     from whorl.evaluation.photographs import denoised_psnr
     from whorl.foundations.strict_json import strict_json
-    from whorl.networks.denoiser import Denoiser
-    from whorl.networks.photo_cards import load_photo_card
+    from whorl.networks import Denoiser
 
     if not data:
-        raise ValueError(f"{network}: a network for photographs. Say with --data which folder of pictures to take.")
+        raise ValueError(f"{card.name}: a network for photographs. Say with --data which folder of pictures to take.")
     if not 0 < noise < float("inf"):
         raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
-    card = load_photo_card(network)
-    pictures = photographs(data, card.spec.channels)
     remover = Denoiser(card.build().to(device), noise)
+    pictures = photographs(data, remover.network.channels or 1)
     found = {}
     with progress(
         f"{card.name} on {len(pictures)} pictures", total=seeds * len(pictures), quiet=quiet or as_json

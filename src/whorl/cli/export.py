@@ -1,7 +1,7 @@
 """``whorl export``: write a model or network as ONNX or torch.export file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,7 +46,7 @@ def command(
     The file takes float32 images (batch, channels, height, width) of any size, in grey values as here, and gives the
     filtered images. The number of steps is fixed in it; what it holds is written into its metadata.
     """
-    from whorl.export import model_chain, network_chain, write
+    from whorl.export import Chain, model_chain, write
     from whorl.export.write import file_format
     from whorl.foundations.atomic import check_target
 
@@ -55,39 +55,29 @@ def command(
     target = Path(out)
     chosen = file_format(target, format)
     check_target(target, force)
+    what: Any
     if network is not None:
         if contrast is not None or time is not None or steps is not None or alpha is not None or sigma or gamma:
             raise ValueError(f"{network} is trained: its contrast, steps and stencils are fixed. Leave them out.")
-        from whorl.networks import DiffusionNetwork, load
-        from whorl.networks.photo_cards import ENDING, photo_networks
+        from whorl.export.write import exportable
+        from whorl.networks import load_card
 
-        if network in photo_networks() or network.endswith(ENDING):
-            _photograph(network, target, chosen, force, dry_run, as_json)
-            return
-        loaded = load(network)
-        assert isinstance(loaded, DiffusionNetwork)
-        chain = network_chain(loaded, network)
+        what = exportable(load_card(network))
     else:
         from whorl.models import build
 
         if contrast is None:
             raise ValueError(f"{model}: --contrast is missing. Give it in grey values, for example --contrast 12.")
         whole = build(str(model), contrast=contrast, alpha=alpha, gamma=gamma, sigma=sigma, diffusivity=diffusivity)
-        chain = model_chain(whole, time, steps=steps)
+        what = model_chain(whole, time, steps=steps)
     if not dry_run:
-        write(chain, target, chosen, channels=channels, force=force)
-    _report(str(target), chosen, chain.steps, dict(chain.about), dry_run, as_json)
-
-
-def _photograph(network: str, target: Path, format: str, force: bool, dry_run: bool, as_json: bool) -> None:
-    from whorl.export.write import write_photo
-    from whorl.networks.photo_cards import load_photo_card
-
-    card = load_photo_card(network)
-    if not dry_run:
-        write_photo(card, target, format, force=force)
-    about: dict[str, object] = {"network": card.name, "noise": list(card.spec.noise)}
-    _report(str(target), format, card.spec.blocks * card.spec.repetitions, about, dry_run, as_json)
+        write(what, target, chosen, channels=channels, force=force)
+    if isinstance(what, Chain):
+        _report(str(target), chosen, what.steps, dict(what.about), dry_run, as_json)
+    else:
+        made = what.build()
+        about = {"network": what.name, "noise": list(made.noise_range)}
+        _report(str(target), chosen, len(made.schedule()), about, dry_run, as_json)
 
 
 def _report(target: str, format: str, steps: int, about: dict[str, object], dry_run: bool, as_json: bool) -> None:

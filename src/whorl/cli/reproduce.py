@@ -50,7 +50,8 @@ def command(
     from whorl.cli.progress import progress
     from whorl.data import ANGLES
     from whorl.evaluation.charts import result_table
-    from whorl.evaluation.experiment import experiment, shipped_cards, trained_cards, work
+    from whorl.evaluation.experiment import experiment, shipped_cards, work
+    from whorl.training.recipe import trained_cards
     from whorl.training.reporters import show
 
     ways: tuple[Any, ...] = ("scene", "rectangles") if turning == "both" else (turning,)

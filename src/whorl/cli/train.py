@@ -49,96 +49,52 @@ def command(
     """Train a network on noisy photographs, or on noisy rectangle scenes.
 
     With --data a network for photographs learns from noisy patches of the pictures in a folder; every 33rd picture is
-    held back to show how well it does on pictures it has not seen. OUT receives network.safetensors.
+    held back to show how well it does on pictures it has not seen.
 
     The run can be interrupted or killed at any moment: the same command goes on from its checkpoint and ends with the
     same parameters. Started by torchrun, all processes train one network together.
 
-    OUT receives checkpoint.safetensors and, at the end, what `whorl evaluate` and `whorl.load` read: card.json for a
-    network of the paper's experiment, network.safetensors for photographs.
+    OUT receives checkpoint.safetensors and, at the end, network.safetensors, which `whorl evaluate`, `whorl denoise`
+    and `whorl.load` read.
     """
     import dataclasses
 
     from whorl.cli.machine import prepare
     from whorl.data import RectangleSet
-    from whorl.networks.photo import NAMED_PHOTO
-    from whorl.networks.recipe import Recipe
-    from whorl.networks.spec import named
+    from whorl.networks import PhotoSpec, named
+    from whorl.networks.cards import ENDING
     from whorl.training import PROTOCOLS
     from whorl.training.distributed import join_team
+    from whorl.training.recipe import Recipe, Scenes, photo_recipe
     from whorl.training.reporters import show
 
-    if data or name in NAMED_PHOTO:
-        given = {"batch": batch, "rate": rate, "size": size, "checkpoint_seconds": checkpoint_seconds, "seed": seed}
-        given = {key: value for key, value in given.items() if value is not None}
-        _photographs(name, data, noise, steps, given, Path(out), device, threads, quiet)
-        return
+    spec = named(name)
     if protocol not in PROTOCOLS:
         raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")
-    place = prepare(device, threads)
-    base = PROTOCOLS["gauss-newton"] if optimiser == "gauss-newton" and protocol == "paper" else PROTOCOLS[protocol]
-    asked = {
-        "optimiser": optimiser,
-        "epochs": epochs,
-        "batch": batch,
-        "rate": rate,
-        "checkpoint_seconds": checkpoint_seconds,
-    }
-    changes: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
-    scenes = RectangleSet(images, "train", turning=turning, edges=edges, size=size or 256)  # type: ignore[arg-type]
-    recipe = Recipe(named(name), scenes, angle, dataclasses.replace(base, **changes)).with_seed(seed)
-    team, own = join_team(place)
-    folder = Path(out)
+    given = {"batch": batch, "rate": rate, "checkpoint_seconds": checkpoint_seconds}
+    changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    if data or isinstance(spec, PhotoSpec):
+        if not data:
+            raise ValueError(f"{name}: a network for photographs. Say with --data which folder of pictures to take.")
+        recipe = photo_recipe(name, Path(data), noise, steps, seed=seed, size=size or 64, **changes)
+    else:
+        more = {"optimiser": optimiser, "epochs": epochs}
+        changes |= {key: value for key, value in more.items() if value is not None}
+        base = PROTOCOLS["gauss-newton"] if optimiser == "gauss-newton" and protocol == "paper" else PROTOCOLS[protocol]
+        scenes = RectangleSet(images, "train", turning=turning, edges=edges, size=size or 256)  # type: ignore[arg-type]
+        recipe = Recipe(spec, Scenes(scenes, angle), dataclasses.replace(base, **changes)).with_seed(seed)
+    team, own = join_team(prepare(device, threads))
+    card = Path(out) / f"network{ENDING}"
     try:
-        network, history = recipe.train(
+        trained, history = recipe.train(
             device=own,
-            checkpoint=folder / "checkpoint.safetensors",
+            checkpoint=Path(out) / f"checkpoint{ENDING}",
             team=team,
             progress=show(name, quiet=quiet or not team.leads),
         )
         if team.leads:
-            recipe.card(name, {seed: (network, history)}).write(folder / "card.json")
+            recipe.card(name, {seed: (trained, history)}).write(card)
             if not quiet:
-                last = history.last
-                typer.echo(
-                    f"{folder / 'card.json'}: loss {last.loss:.2f}, PSNR {last.psnr:.2f} dB on the training images"
-                )
-    finally:
-        team.leave()
-
-
-def _photographs(
-    name: str,
-    data: str,
-    noise: float | None,
-    steps: int,
-    settings: dict[str, Any],
-    out: Path,
-    device: str,
-    threads: int | None,
-    quiet: bool,
-) -> None:
-    from whorl.cli.machine import prepare
-    from whorl.networks.photo_recipe import PhotoRecipe
-    from whorl.training.distributed import join_team
-    from whorl.training.reporters import show
-
-    if not data:
-        raise ValueError(f"{name}: a network for photographs. Say with --data which folder of pictures to learn from.")
-    place = prepare(device, threads)
-    recipe = PhotoRecipe.named(name, noise, steps, **settings)
-    team, own = join_team(place)
-    try:
-        network, history, pictures = recipe.train(
-            Path(data),
-            device=own,
-            checkpoint=out / "checkpoint.safetensors",
-            team=team,
-            progress=show(name, quiet=quiet or not team.leads),
-        )
-        if team.leads:
-            recipe.card(name, network, history, pictures).write(out / "network.safetensors")
-            if not quiet:
-                typer.echo(f"{out / 'network.safetensors'}: {history.last.words}")
+                typer.echo(f"{card}: {history.last.words} on the training images")
     finally:
         team.leave()

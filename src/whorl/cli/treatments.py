@@ -14,6 +14,7 @@ from whorl.denoising import Denoising
 from whorl.files import Page
 from whorl.files.layout import pixel_aspect
 from whorl.files.volume import VolumeFile
+from whorl.foundations.arrays import placed
 from whorl.large import Stage, denoising_stages, stages
 from whorl.large.pictures import sample_blocks
 from whorl.large.volumes import sample_boxes
@@ -143,7 +144,7 @@ class ByNetwork(Treatment):
 
     @cache  # noqa: B019, a treatment lives as long as its command
     def _network(self, channels: int) -> TrainedNetwork:
-        return self.policy.loaded(channels).to(self.device)
+        return placed(self.policy.loaded(channels), self.device)
 
 
 def _tensors(

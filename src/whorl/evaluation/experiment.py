@@ -16,44 +16,13 @@ from whorl.evaluation.store import Store
 from whorl.foundations.atomic import beside, check_target
 from whorl.foundations.strict_json import strict_json
 from whorl.networks.cards import ModelCard, load_card
-from whorl.networks.recipe import Recipe
-from whorl.networks.spec import named
-from whorl.training import PROTOCOLS
-from whorl.training.reporters import Reporter
 
-__all__ = ["experiment", "shipped_cards", "trained_cards", "work"]
+__all__ = ["experiment", "shipped_cards", "work"]
 
 
 def shipped_cards(also: Sequence[str] = ()) -> list[ModelCard]:
     """The paper's five networks from the package, and others by name or path."""
     return [load_card(name) for name in [*PAPER, *also]]
-
-
-def trained_cards(
-    out: Path,
-    protocol: str,
-    seeds: int,
-    device: torch.device | str = "cpu",
-    reporter: Callable[[str], Reporter | None] = lambda title: None,
-) -> list[ModelCard]:
-    """The paper's five networks, trained here; runs and cards are kept below ``out``.
-
-    ``reporter`` gives for the title of a run what is told of its epochs.
-    """
-    if protocol not in PROTOCOLS:
-        raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")
-    cards = []
-    for name in PAPER:
-        recipe, runs = Recipe(named(name), training=PROTOCOLS[protocol]), {}
-        for seed in range(seeds):
-            runs[seed] = recipe.with_seed(seed).train(
-                device=device,
-                checkpoint=out / "runs" / protocol / f"{name}-{seed}.safetensors",
-                progress=reporter(f"{name}, seed {seed}"),
-            )
-        cards.append(recipe.card(name, runs))
-        cards[-1].write(out / "cards" / f"{name}.json")
-    return cards
 
 
 def work(cards: Sequence[ModelCard], images: int, seeds: int, ways: Sequence[Turning]) -> int:

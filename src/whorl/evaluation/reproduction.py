@@ -11,8 +11,8 @@ from whorl.evaluation.angles import AngleTable, TestScenes, evaluate
 from whorl.evaluation.paper import PAPER, verdict
 from whorl.evaluation.seeds import summarise
 from whorl.evaluation.store import Store
+from whorl.foundations.provenance import versions
 from whorl.networks.cards import ModelCard
-from whorl.training.checkpoint import versions
 
 __all__ = ["Measured", "measure", "report", "report_details"]
 

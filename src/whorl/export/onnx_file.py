@@ -1,6 +1,5 @@
 """Chains as ONNX files: one step in a loop, whatever the number of steps."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from whorl.export.chain import Bank, Chain
 from whorl.export.formulas import flux
 from whorl.export.graph import Graph, picture
 
-__all__ = ["onnx_model", "write_onnx"]
+__all__ = ["onnx_model"]
 
 
 def onnx_model(chain: Chain) -> Any:
@@ -35,11 +34,6 @@ def onnx_model(chain: Chain) -> Any:
     outer.named("filtered", "Loop", count, always, "image", body=body)
     purpose = "Rotationally invariant diffusion: a picture turned by any angle gives the same result, turned."
     return outer.model([picture("image")], picture("filtered"), purpose, chain.about)
-
-
-def write_onnx(chain: Chain, path: Path) -> None:
-    """Write the chain as an ONNX file."""
-    path.write_bytes(onnx_model(chain).SerializeToString())
 
 
 class _Sizes:

@@ -1,50 +1,85 @@
-r"""Networks for photographs as ONNX files: pictures of any size from a few pixels on, the noise level as an input.
+r"""Networks for photographs as files: pictures of any size from 8 pixels on, the noise level as an input.
 
-The stream is mirrored once for a whole application of a block, far enough for both operators. Fields of a mirrored
-picture are mirrored fields, so that no ghost pixel has to be folded back: the transposed convolution, cut to the size
-of the picture, is the adjoint.
+In ONNX files the stream is mirrored once for a whole application of a block, far enough for both operators. Fields of
+a mirrored picture are mirrored fields, so that no ghost pixel has to be folded back: the transposed convolution, cut to
+the size of the picture, is the adjoint.
 """
 
-from pathlib import Path
+import copy
+import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram
 
-from whorl.activations.gated import Gated
-from whorl.blocks.gated import StableGatedBlock
+from whorl.activations.gated import LARGEST, Gated
+from whorl.blocks.gated import LearnedBlock, StableGatedBlock
+from whorl.blocks.guided import SteppedMap
 from whorl.export.chain import noise_text
 from whorl.export.graph import Graph, picture
+from whorl.export.pt2 import written_out
 from whorl.foundations.strict_json import strict_json
-from whorl.networks.photo import REFERENCE_LEVEL, PhotoNetwork
-from whorl.networks.photo_cards import PhotoCard
+from whorl.networks import ModelCard, PhotoNetwork
+from whorl.networks.denoiser import REFERENCE_LEVEL
 from whorl.operators import SteerableMap
 
-__all__ = ["photo_onnx", "write_photo_onnx"]
+__all__ = ["photo_onnx", "photo_program"]
 
 _FAR = -(2**31)  # before the first entry, for slices that run backwards
 
 
-def photo_onnx(card: PhotoCard) -> Any:
+def photo_onnx(card: ModelCard) -> Any:
     """The network as an ``onnx.ModelProto``: ``image``, and ``noise`` where it takes a level, to ``filtered``."""
     from onnx import TensorProto, helper
 
-    spec = card.spec
+    network: PhotoNetwork = card.build()
     with torch.no_grad():
-        graph = _Photo(card.build()).write()
-    inputs = [picture("image", spec.channels)]
-    if spec.blind:
+        graph = _Photo(network).write()
+    inputs = [picture("image", network.channels)]
+    if network.takes_level:
         inputs.append(helper.make_tensor_value_info("noise", TensorProto.FLOAT, []))
     purpose = "Denoising of photographs: a picture turned by a quarter gives the same result, turned."
-    about = {"network": card.name, "noise": noise_text(spec.noise), "card": strict_json(card.as_dict())}
-    return graph.model(inputs, picture("filtered", spec.channels), purpose, about)
+    about = {"network": card.name, "noise": noise_text(network.noise_range), "card": strict_json(card.as_dict())}
+    return graph.model(inputs, picture("filtered", network.channels), purpose, about)
 
 
-def write_photo_onnx(card: PhotoCard, path: Path) -> None:
-    """Write the network as an ONNX file."""
-    path.write_bytes(photo_onnx(card).SerializeToString())
+def photo_program(card: ModelCard) -> ExportedProgram:
+    """The network for float32 pictures ``image`` and, where it takes a level, the number ``noise``.
+
+    The number of pictures and their height and width are free, from 8 pixels on.
+    """
+    network: PhotoNetwork = card.build()
+    probe = torch.zeros(2, network.channels, 20, 26)  # different numbers, so that none is taken for another
+    free = {0: Dim.DYNAMIC, 2: Dim("height", min=8), 3: Dim("width", min=8)}
+    given, shapes = (probe, torch.tensor(REFERENCE_LEVEL)), (free, None)
+    count = 2 if network.takes_level else 1
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")  # about torch's own parts, nothing the caller can act on
+        return written_out(torch.export.export(_Fixed(network).eval(), given[:count], dynamic_shapes=shapes[:count]))
+
+
+class _Fixed(nn.Module):
+    """A network whose step sizes, where they follow from a norm, are computed beforehand."""
+
+    def __init__(self, network: PhotoNetwork) -> None:
+        super().__init__()
+        self.network = copy.deepcopy(network)
+        for part in self.network.modules():
+            if isinstance(part, StableGatedBlock | SteppedMap):
+                sizes = [float(part.tau(repetition).detach()) for repetition in range(part.step.numel())]
+                part.__dict__["tau"] = partial(_step_size, sizes)
+
+    def forward(self, image: Tensor, noise: Tensor | None = None) -> Any:
+        """The denoised picture."""
+        return self.network(image, noise)
+
+
+def _step_size(sizes: list[float], repetition: int = 0) -> Tensor:
+    return torch.tensor(sizes[repetition])
 
 
 class _Photo:
@@ -88,13 +123,13 @@ class _Photo:
         projection = self.network.projection
         return self.graph("Sub", f, self._adjoint(self._mirrored(u, projection.radius), projection))
 
-    def _application(self, u: str, block: Any, repetition: int) -> str:
-        graph, gate = self.graph, block.gate
+    def _application(self, u: str, block: LearnedBlock, repetition: int) -> str:
+        graph, gate, tau = self.graph, block.gate, block.tau(repetition)
         v = graph("Conv", self._mirrored(u, 2 * block.analysis.radius + gate.rho), self._kernel(block.analysis))
         gates = graph("Sigmoid", self._logits(v, gate, repetition))
         change = self._adjoint(graph("Mul", gates, self._cut(v, gate.rho)), block.synthesis)
-        if isinstance(block, StableGatedBlock):
-            change = graph("Mul", change, graph.number(float(block.tau(repetition))))
+        if tau is not None:
+            change = graph("Mul", change, graph.number(float(tau)))
         return graph("Sub", u, change)
 
     def _logits(self, v: str, gate: Gated, repetition: int) -> str:
@@ -115,7 +150,7 @@ class _Photo:
         factor = graph.number(_column(-log_factor))
         if self.level:
             factor = graph("Sub", factor, graph("Mul", graph.number(_column(powers * gate.units)), self.level))
-        limit = (graph.number(-24.0), graph.number(24.0))
+        limit = (graph.number(-LARGEST), graph.number(LARGEST))
         scaled = graph("Mul", seen, graph("Exp", graph("Clip", factor, *limit)))
         parts = [self._channels(scaled, 0, scalars)] if scalars else []
         if count > scalars:

@@ -1,20 +1,17 @@
 """Chains as files of ``torch.export``."""
 
-import json
 import operator
 import warnings
 from functools import reduce
-from pathlib import Path
 
 import torch
 from torch.export import Dim, ExportedProgram
 from torch.fx import GraphModule
 
-from whorl import __version__
 from whorl.export.chain import Chain
 from whorl.export.convolutions import ConvolutionChain
 
-__all__ = ["METADATA", "exported_program", "write_pt2", "written_out"]
+__all__ = ["METADATA", "exported_program", "written_out"]
 
 METADATA = "whorl.json"
 """The extra file of the archive that says what is inside: ``torch.export.load(path, extra_files={METADATA: ""})``."""
@@ -38,15 +35,6 @@ def written_out(program: ExportedProgram) -> ExportedProgram:
         if isinstance(part, GraphModule):
             _write_sums_out(part)
     return program
-
-
-def write_pt2(chain: Chain, path: Path, channels: int = 1) -> None:
-    """Write the chain as a ``.pt2`` archive; it loads without whorl."""
-    program = exported_program(chain, channels)
-    about = {"whorl": __version__, "channels": channels, **chain.about}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.export.save(program, path, extra_files={METADATA: json.dumps(about, default=str)})
 
 
 def _write_sums_out(part: GraphModule) -> None:

@@ -1,65 +1,75 @@
-"""Writing a chain, whole or not at all."""
+"""Writing models and networks as files, whole or not at all."""
 
-from collections.abc import Callable
+import json
+import warnings
 from pathlib import Path
+from typing import Any
 
+import torch
+
+from whorl import __version__
 from whorl.errors import FileError
-from whorl.export.chain import Chain
-from whorl.export.onnx_file import write_onnx
-from whorl.export.photo import write_photo_onnx
-from whorl.export.photo_pt2 import write_photo_pt2
-from whorl.export.pt2 import write_pt2
+from whorl.export.chain import Chain, network_chain
+from whorl.export.onnx_file import onnx_model
+from whorl.export.photo import photo_onnx, photo_program
+from whorl.export.pt2 import METADATA, exported_program
 from whorl.foundations.atomic import beside
-from whorl.networks.photo_cards import PhotoCard
+from whorl.networks import DiffusionNetwork, ModelCard, PhotoNetwork
 
-__all__ = ["FORMATS", "write", "write_photo"]
+__all__ = ["FORMATS", "exportable", "write"]
 
 FORMATS = {"onnx": ".onnx", "pt2": ".pt2"}
 """The formats and the endings of their files."""
 
 
-def write(chain: Chain, path: str | Path, format: str | None = None, *, channels: int = 1, force: bool = False) -> Path:
-    """Write a chain as ONNX or ``torch.export`` file and return where it is.
+def exportable(card: ModelCard) -> Chain | ModelCard:
+    """A trained network as the export takes it: chains of steps as such, networks for photographs by their card."""
+    network = card.build()
+    if isinstance(network, DiffusionNetwork):
+        return network_chain(network, card.name)
+    if not isinstance(network, PhotoNetwork):
+        raise ValueError(f"{card.name}: networks of the kind {card.network.kind!r} cannot be exported.")
+    return card
+
+
+def write(
+    what: Chain | ModelCard, path: str | Path, format: str | None = None, *, channels: int = 1, force: bool = False
+) -> Path:
+    """Write a model or a network as ONNX or ``torch.export`` file and return where it is.
 
     Parameters
     ----------
-    chain : Chain
-        What :func:`whorl.export.model_chain` or :func:`whorl.export.network_chain` gives.
+    what : Chain or ModelCard
+        What :func:`whorl.export.model_chain` or :func:`whorl.export.network_chain` gives, or the card of a network.
     path : str or Path
         The file to write.
     format : str, optional
         ``"onnx"`` or ``"pt2"``; by default what the ending of ``path`` says.
     channels : int
-        Image channels of a ``pt2`` file; ONNX files take any number.
+        Image channels of a chain in a ``pt2`` file; ONNX files take any number, networks for photographs their own.
     force : bool
         Whether to replace a file that exists.
     """
-    target = Path(path)
+    target, what = Path(path), what if isinstance(what, Chain) else exportable(what)
     chosen = file_format(target, format)
     with beside(target, force) as part:
         if chosen == "onnx":
-            write_onnx(chain, part)
+            model = onnx_model(what) if isinstance(what, Chain) else photo_onnx(what)
+            part.write_bytes(model.SerializeToString())
+        elif isinstance(what, Chain):
+            _save(exported_program(what, channels), part, {"channels": channels, **what.about})
         else:
-            _renamed(lambda path: write_pt2(chain, path, channels), part)
+            _save(photo_program(what), part, {"card": what.as_dict()})
     return target
 
 
-def write_photo(card: PhotoCard, path: str | Path, format: str | None = None, *, force: bool = False) -> Path:
-    """Write a network for photographs, likewise."""
-    target = Path(path)
-    with beside(target, force) as part:
-        if file_format(target, format) == "onnx":
-            write_photo_onnx(card, part)
-        else:
-            _renamed(lambda path: write_photo_pt2(card, path), part)
-    return target
-
-
-def _renamed(write: Callable[[Path], None], part: Path) -> None:
+def _save(program: Any, part: Path, about: dict[str, Any]) -> None:
     """Torch writes only files that end in .pt2, so the archive is written beside the part and renamed."""
-    detour = part.with_name(part.name + FORMATS["pt2"])
+    detour, told = part.with_name(part.name + FORMATS["pt2"]), {"whorl": __version__, **about}
     try:
-        write(detour)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about torch's own parts
+            torch.export.save(program, detour, extra_files={METADATA: json.dumps(told, default=str)})
         detour.replace(part)
     finally:
         detour.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from whorl.foundations import validation
 from whorl.models import Model
-from whorl.networks import Denoiser, DiffusionNetwork, PhotoNetwork, TrainedNetwork
+from whorl.networks import Denoiser, DiffusionNetwork, TrainedNetwork
 from whorl.networks.denoiser import value_range
 from whorl.schemes import Progress, check_step, equal_steps
 
@@ -106,7 +106,6 @@ def denoising_stages(
         return ()
     if isinstance(network, DiffusionNetwork):
         return network_stages(network, network.factor(noise))
-    assert isinstance(network, PhotoNetwork)
     remover = Denoiser(network, noise, *value_range(torch.cat([part.flatten() for part in samples]), eight_bits))
     return (Stage(remover, remover.reach),)
 

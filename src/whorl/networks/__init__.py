@@ -1,15 +1,16 @@
 """Trained networks, and the model cards they come with."""
 
 from whorl.networks.base import DiffusionNetwork
-from whorl.networks.build import build_network
-from whorl.networks.cards import ModelCard, available, load, load_card
+from whorl.networks.cards import ModelCard, available, load, load_card, photo_networks
 from whorl.networks.denoiser import Denoiser
 from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.photo import PhotoNetwork, PhotoSpec
-from whorl.networks.photo_cards import PhotoCard, load_photo_card, photo_networks
 from whorl.networks.scheduled import ScheduledNetwork
-from whorl.networks.spec import NAMED, NetworkSpec, named
-from whorl.networks.trained import TrainedNetwork
+from whorl.networks.spec import NAMED, NetworkSpec
+from whorl.networks.trained import TrainedNetwork, build_network, named
+
+PhotoCard, load_photo_card = ModelCard, load_card
+"""Names from before there was one card for all networks."""
 
 __all__ = [
     "NAMED",

@@ -3,6 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,7 +31,7 @@ class DiffusionNetwork(TrainedNetwork):
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__()
-        self.spec = spec
+        self.spec: NetworkSpec = spec
         self.engine = "auto"
         self.trained_noise: float | None = None
 
@@ -91,6 +92,16 @@ class DiffusionNetwork(TrainedNetwork):
     def reach(self) -> int:
         """How many pixels around a pixel the whole network looks at, on either side."""
         return self.spec.steps * self.stack.reach
+
+    def saved(self) -> dict[str, Tensor]:
+        """The trained numbers by name, in float64."""
+        return {name: torch.tensor(numbers, dtype=torch.float64) for name, numbers in self.values().items()}
+
+    def restore(self, weights: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
+        """Take over trained numbers, and the noise of the pictures they were trained on."""
+        self.set_values({name: weight.tolist() for name, weight in weights.items()})
+        noise = data.get("noise")
+        self.trained_noise = None if noise is None else float(noise)
 
     @torch.no_grad()
     def values(self) -> Values:

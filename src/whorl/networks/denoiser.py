@@ -1,20 +1,27 @@
-"""A network for photographs at work on pictures of any range and any noise level."""
+"""A trained network at work on pictures of any range and any noise level: the one place that knows of levels."""
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from whorl.automatic import noise_level, noise_to_remove, samples_of
 from whorl.errors import ShapeError
 
 if TYPE_CHECKING:
-    from whorl.networks.photo import PhotoNetwork
+    from whorl.networks.trained import TrainedNetwork
 
-__all__ = ["Denoiser", "value_range"]
+__all__ = ["REFERENCE_LEVEL", "Denoiser", "level_of", "trained_for", "value_range"]
+
+REFERENCE_LEVEL = 25.0
+"""The level whose logarithm gates count as 0."""
 
 MIDDLE = 127.5
 _TAIL = 0.002  # share of the darkest and of the brightest samples that a range leaves out
+_ROUNDING = 1e-6  # by which a level that was scaled to the end of a range may lie beyond it
+_PROPORTION = 4.0  # a level told is doubted where it is so many times larger or smaller than the level measured
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,7 @@ class Denoiser:
 
     Attributes
     ----------
-    network : PhotoNetwork
+    network : TrainedNetwork
         The trained network.
     noise : float
         Standard deviation of the noise in the picture's own units.
@@ -35,7 +42,7 @@ class Denoiser:
         The range of the picture; 0 and 255 for 8 bits.
     """
 
-    network: "PhotoNetwork"
+    network: "TrainedNetwork"
     noise: float
     low: float = 0.0
     high: float = 255.0
@@ -44,25 +51,23 @@ class Denoiser:
     def factor(self) -> float:
         """What the picture is multiplied with."""
         factor = 255 / (self.high - self.low)
-        smallest, largest = self.network.spec.noise
+        assert self.network.noise_range is not None
+        smallest, largest = self.network.noise_range
         return factor * min(max(self.noise * factor, smallest), largest) / (self.noise * factor)
 
     def __call__(self, u: Tensor) -> Tensor:
         """The denoised picture ``(n, c, y, x)``."""
-        middle, factor = 0.5 * (self.low + self.high), self.factor
-        channels = self.network.spec.channels
+        middle, factor, channels = 0.5 * (self.low + self.high), self.factor, self.network.channels
         if channels > 1 and u.shape[1] != channels:
             raise ShapeError(
                 f"denoise: this network takes pictures with {channels} channels, got {u.shape[1]}. Use one for grey "
                 "pictures, such as photo-grey."
             )
         v = factor * (u - middle) + MIDDLE
-        single = v if v.shape[1] == channels else v.flatten(0, 1)[:, None]
+        single = v.flatten(0, 1)[:, None] if channels == 1 else v
         with torch.no_grad():
             result: Tensor = self.network(single.float(), self.noise * factor).to(u.dtype)
-        if v.shape[1] != channels:
-            result = result.reshape(v.shape)
-        return middle + (result - MIDDLE) / factor
+        return middle + (result.reshape(v.shape) - MIDDLE) / factor
 
     @property
     def reach(self) -> int:
@@ -71,8 +76,7 @@ class Denoiser:
 
     def bytes_per_pixel(self, channels: int) -> float:
         """What the computation takes for a pixel, about."""
-        alone = 1 if channels == self.network.spec.channels else channels
-        return 4.0 * alone * self.network.floats_per_pixel
+        return 4.0 * (channels if self.network.channels == 1 else 1) * self.network.floats_per_pixel
 
 
 def value_range(samples: Tensor, eight_bits: bool) -> tuple[float, float]:
@@ -88,3 +92,29 @@ def value_range(samples: Tensor, eight_bits: bool) -> tuple[float, float]:
     cut = int(_TAIL * (len(flat) - 1))
     low, high = float(flat[cut]), float(flat[len(flat) - 1 - cut])
     return (low, high) if high > low else (low - 127.5, low + 127.5)
+
+
+def level_of(u: Tensor, noise: float | None) -> float:
+    """The level to remove, told or measured; one that is told out of all proportion to the measured one is doubted."""
+    level = noise_to_remove(noise, lambda: samples_of(u), "denoise")
+    measured = level if noise is None else noise_level(samples_of(u))
+    if measured and not 1 / _PROPORTION <= level / measured <= _PROPORTION:
+        warnings.warn(
+            f"denoise(noise={level:.4g}): the noise measured in this image is {measured:.4g}. Give the noise in the "
+            "units of the image, or leave it out.",
+            stacklevel=4,
+        )
+    return level
+
+
+def trained_for(network: "TrainedNetwork", noise: float | Tensor) -> None:
+    """Refuse a level for which a network was not trained, in a call with tensors: nothing scales the picture there."""
+    assert network.noise_range is not None
+    low, high = network.noise_range
+    ends = [float(end) for end in noise.aminmax()] if isinstance(noise, Tensor) else [noise]
+    if wrong := [end for end in ends if not low * (1 - _ROUNDING) <= end <= high * (1 + _ROUNDING)]:
+        levels = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        raise ValueError(
+            f"{type(network).__name__}: trained for noise {levels} in grey values from 0 to 255, got {wrong[0]:.4g}. "
+            "Call whorl.denoise or network.remove(u, noise), which scale a picture to a level trained for."
+        )

@@ -4,7 +4,6 @@ import dataclasses
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,17 +13,15 @@ from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, LearnedBlock, StableGatedBlock
 from whorl.blocks.guided import GuidedBlock
 from whorl.foundations.types import Image
-from whorl.networks.denoiser import Denoiser, value_range
-from whorl.networks.trained import TrainedNetwork
+from whorl.networks.denoiser import REFERENCE_LEVEL, trained_for
+from whorl.networks.trained import STRUCTURES, Spec, TrainedNetwork
 from whorl.operators.steerable import SteerableMap
 
 __all__ = ["NAMED_PHOTO", "PhotoNetwork", "PhotoSpec"]
 
-REFERENCE_LEVEL = 25.0
-
 
 @dataclass(frozen=True)
-class PhotoSpec:
+class PhotoSpec(Spec, kind="photo"):
     """The structure of a network for photographs.
 
     Parameters
@@ -79,15 +76,9 @@ class PhotoSpec:
         """Whether the network takes the noise level as an input."""
         return self.noise[0] < self.noise[1]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON gives them back."""
-        return {key: list(v) if isinstance(v, tuple) else v for key, v in dataclasses.asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "PhotoSpec":
-        """The inverse of :meth:`as_dict`."""
-        plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
-        return cls(**plain)
+    def build(self) -> "PhotoNetwork":
+        """The network of this structure, with random weights."""
+        return PhotoNetwork(self)
 
 
 _GREY = PhotoSpec(width=24, fields=(32, 24, 12))
@@ -104,6 +95,8 @@ NAMED_PHOTO = {
 """Structures by name. Those without a range of levels are for noise 25 unless another level is asked for. The strict
 one differs by its training."""
 
+STRUCTURES.update(NAMED_PHOTO)
+
 
 class PhotoNetwork(TrainedNetwork):
     r"""A stream of scalar channels, lifted from the picture, changed by blocks, and taken back.
@@ -117,9 +110,9 @@ class PhotoNetwork(TrainedNetwork):
 
     def __init__(self, spec: PhotoSpec) -> None:
         super().__init__()
-        self.spec = spec
+        self.spec: PhotoSpec = spec
+        self.channels = spec.channels
         self.blocks = nn.ModuleList(self._block() for _ in range(spec.blocks))
-        self.low_precision = False
         if spec.guide or not spec.stable:
             self.lift = self._map(spec.channels, (spec.guide or spec.width,))
         if not spec.stable:
@@ -186,15 +179,18 @@ class PhotoNetwork(TrainedNetwork):
         return u[:, : f.shape[1]] if self.spec.stable else f - self.projection.adjoint(u[:, None, None])
 
     def level(self, noise: float | Tensor | None, like: Tensor) -> Tensor | None:
-        """The noise level as the gates take it."""
-        if not self.spec.blind:
-            return None
-        if noise is None:
+        """The noise level as the gates take it; levels that the network was not trained for are refused."""
+        if noise is None and self.takes_level:
             low, high = self.spec.noise
             raise ValueError(
                 f"PhotoNetwork: trained for noise from {low:g} to {high:g}; say which with "
                 "noise=, or give a NumPy array, on which it is measured."
             )
+        traced = isinstance(noise, Tensor) and (self.training or torch.compiler.is_compiling())
+        if noise is not None and not traced:  # in training, and in exported programs, nothing looks at a tensor
+            trained_for(self, noise)
+        if not self.takes_level:
+            return None
         level = torch.as_tensor(noise, dtype=like.dtype, device=like.device)
         return ((level.view(1, 1, 1, 1) if level.dim() == 0 else level).clamp(*self.spec.noise) / REFERENCE_LEVEL).log()
 
@@ -203,10 +199,6 @@ class PhotoNetwork(TrainedNetwork):
         """Those of the structure."""
         return self.spec.noise
 
-    def remove(self, u: Image, noise: float, *, eight_bits: bool = False) -> Image:
-        """The picture scaled to 8 bits and to a level of noise trained for; see :class:`Denoiser`."""
-        return Denoiser(self, noise, *value_range(u, eight_bits))(u)
-
     @property
     def reach(self) -> int:
         """How many pixels around a pixel the whole network looks at, on either side."""
@@ -214,7 +206,7 @@ class PhotoNetwork(TrainedNetwork):
         return ends + len(self.schedule()) * (2 * (self.spec.size // 2) + self.spec.rho)
 
     @property
-    def floats_per_pixel(self) -> int:
+    def floats_per_pixel(self) -> int:  # type: ignore[override]
         """What the computation holds for a pixel, about: streams, and the responses of a block where they are kept."""
         block = self.each()[0]
         channels, stream = block.analysis.channels, block.gate.matrix.new_zeros(1, block.analysis.channels, 8, 8)
@@ -232,11 +224,6 @@ class PhotoNetwork(TrainedNetwork):
             total += block.analysis.multiplications + block.synthesis.multiplications
             total += 2 * (responses - fields) + fields**2 + responses
         return total
-
-    @property
-    def parameter_count(self) -> int:
-        """How many numbers are trained."""
-        return sum(p.numel() for p in self.parameters() if p.requires_grad)
 
     def _block(self) -> GatedBlock | StableGatedBlock:
         spec = self.spec

@@ -3,17 +3,21 @@
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from whorl.diffusivities import CLASSICAL
+from whorl.networks.trained import STRUCTURES, Spec
 
-__all__ = ["BETTER", "NAMED", "PRINTED", "Coupling", "NetworkSpec", "named"]
+if TYPE_CHECKING:
+    from whorl.networks.base import DiffusionNetwork
+
+__all__ = ["BETTER", "NAMED", "PRINTED", "Coupling", "NetworkSpec"]
 
 Coupling = Literal["uncoupled", "isotropic", "anisotropic"]
 
 
 @dataclass(frozen=True)
-class NetworkSpec:
+class NetworkSpec(Spec, kind="diffusion"):
     """Structure of a :class:`~whorl.networks.MultiscaleNetwork`; the defaults are the paper's.
 
     Parameters
@@ -86,17 +90,12 @@ class NetworkSpec:
                 "coupling only. Use 0."
             )
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return dataclasses.asdict(self)
+    def build(self) -> "DiffusionNetwork":
+        """The network of this structure, with the starting values of training."""
+        from whorl.networks.multiscale import MultiscaleNetwork
+        from whorl.networks.scheduled import ScheduledNetwork
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "NetworkSpec":
-        """The inverse of :meth:`as_dict`; refuses unknown names."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        if not set(values) <= known:
-            raise ValueError(f"NetworkSpec has no {sorted(set(values) - known)}; it has {sorted(known)}.")
-        return cls(**values)
+        return ScheduledNetwork(self) if self.scheduled else MultiscaleNetwork(self)
 
 
 NAMED = {
@@ -114,16 +113,4 @@ PRINTED = {f"{name}-printed": dataclasses.replace(spec, omega_inside=False) for 
 BETTER = {"whorl-28": NetworkSpec("isotropic", scheduled=True)}
 """Beyond the paper: 28 parameters, isotropic, with weights that change smoothly over scales and steps."""
 
-
-def named(name: str) -> NetworkSpec:
-    """The structure that belongs to a name.
-
-    >>> named("isotropic-0.5").alpha
-    0.5
-    >>> named("isotropic-0.5").omega_inside, named("isotropic-0.5-printed").omega_inside
-    (True, False)
-    """
-    known = NAMED | PRINTED | BETTER
-    if name not in known:
-        raise ValueError(f"There is no network {name!r}; there are {', '.join(known)}.")
-    return known[name]
+STRUCTURES.update(NAMED | PRINTED | BETTER)

@@ -1,17 +1,75 @@
-"""What all trained networks share: they know the noise they were trained for, and take NumPy arrays, too."""
+"""What all trained networks share: a structure, the noise they were trained for, weights that files keep; and they take
+NumPy arrays, too.
+"""
 
+import dataclasses
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from whorl.automatic import noise_to_remove, samples_of
 from whorl.errors import ShapeError
+from whorl.foundations import validation
 from whorl.foundations.arrays import from_tensor, placed, to_tensor
 from whorl.foundations.types import Image
+from whorl.networks.denoiser import Denoiser, level_of, value_range
 
-__all__ = ["TrainedNetwork"]
+__all__ = ["STRUCTURES", "Spec", "TrainedNetwork", "build_network", "named"]
+
+
+class Spec(ABC):
+    """The structure of a network as a frozen dataclass; a subclass names its ``kind``, by which files know it."""
+
+    KINDS: ClassVar[dict[str, type["Spec"]]] = {}
+    kind: ClassVar[str]
+
+    def __init_subclass__(cls, kind: str) -> None:
+        cls.kind, Spec.KINDS[kind] = kind, cls
+
+    @abstractmethod
+    def build(self) -> "TrainedNetwork":
+        """The network of this structure, with the starting values of training."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, as JSON gives them back."""
+        given = dataclasses.asdict(self)  # type: ignore[call-overload]
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Spec":
+        """The inverse of :meth:`as_dict`; refuses unknown names."""
+        known = {field.name for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        if not set(values) <= known:
+            raise ValueError(f"{cls.__name__} has no {sorted(set(values) - known)}; it has {sorted(known)}.")
+        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+
+
+STRUCTURES: dict[str, Spec] = {}
+"""Structures by name, of every kind: each kind adds its own."""
+
+
+def named(name: str) -> Any:
+    """The structure that belongs to a name.
+
+    >>> named("isotropic-0.5").alpha
+    0.5
+    >>> named("isotropic-0.5").omega_inside, named("isotropic-0.5-printed").omega_inside
+    (True, False)
+    """
+    if name not in STRUCTURES:
+        raise ValueError(f"There is no network {name!r}; there are {', '.join(STRUCTURES)}.")
+    return STRUCTURES[name]
+
+
+def build_network(spec: Spec) -> Any:
+    """The network of this structure, with the starting values of training.
+
+    >>> type(build_network(named("isotropic-0.5"))).__name__
+    'MultiscaleNetwork'
+    """
+    return spec.build()
 
 
 class TrainedNetwork(nn.Module, ABC):
@@ -21,18 +79,49 @@ class TrainedNetwork(nn.Module, ABC):
     array of any type and range comes back as it came, without its noise, whose level is measured unless it is given.
     """
 
+    spec: Any
+    channels = 0
+    """Channels of the pictures it takes; 0 stands for any number."""
+    floats_per_pixel = 16
+    """What the computation holds for a pixel, about."""
+    low_precision = False
+    """Whether responses are computed in bfloat16, for training."""
+
     @property
     @abstractmethod
     def noise_range(self) -> tuple[float, float] | None:
         """Smallest and largest standard deviation of the noise it was trained for; None where that is not known."""
 
+    @property
     @abstractmethod
+    def reach(self) -> int:
+        """How many pixels around a pixel the whole network looks at, on either side."""
+
+    @property
+    def takes_level(self) -> bool:
+        """Whether it was trained for a range of levels, and is told which."""
+        return self.noise_range is not None and self.noise_range[0] < self.noise_range[1]
+
     def remove(self, u: Image, noise: float, *, eight_bits: bool = False) -> Image:
         """The picture without noise of this level, both in the picture's own units.
 
-        The picture is scaled to the noise that the network was trained for, and back. ``eight_bits`` says that black is
-        0 and white 255.
+        The picture is scaled to the noise that the network was trained for, and back; see
+        :class:`~whorl.networks.Denoiser`. ``eight_bits`` says that black is 0 and white 255.
         """
+        return Denoiser(self, noise, *value_range(u, eight_bits))(u)
+
+    def saved(self) -> dict[str, Tensor]:
+        """What a file keeps of a trained network."""
+        return {name: tensor.detach().cpu().float().contiguous() for name, tensor in self.state_dict().items()}
+
+    def restore(self, weights: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
+        """Take over what a file has kept; ``data`` says what it was trained on."""
+        self.load_state_dict(weights)
+
+    @property
+    def parameter_count(self) -> int:
+        """How many numbers are trained."""
+        return sum(p.numel() for p in self.parameters() if p.requires_grad)
 
     def __call__(self, picture: Any, *arguments: Any, channel_axis: int | None = None, **named: Any) -> Any:
         """Apply the network to a tensor ``(n, c, y, x)`` as it is, or denoise a NumPy array.
@@ -60,7 +149,7 @@ class TrainedNetwork(nn.Module, ABC):
                 f"denoise: expected a picture (y, x), got shape {tuple(image.shape)}. "
                 "For colour name the channel_axis, usually -1."
             )
-        level = noise_to_remove(noise, lambda: samples_of(u), "denoise")
+        level = level_of(validation.finite(u, "denoise"), noise)
         if level == 0:
             return image.clone() if isinstance(image, Tensor) else image.copy()
         target = u.device if device is None else torch.device(device)

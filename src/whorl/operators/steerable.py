@@ -92,8 +92,9 @@ class SteerableMap(Operator):
 
     def kernel(self, dtype: torch.dtype | None = None) -> Tensor:
         """The weights as one convolution, ``(k, c, size, size)``."""
-        if self._held is not None and self._held.dtype == (dtype or self._held.dtype):
-            return self._held
+        held = self._held  # another thread may let go of it
+        if held is not None and held.dtype == (dtype or held.dtype):
+            return held
         parts = [
             torch.einsum("fcp,pkyx->fkcyx", weight, self.taps(order)).flatten(0, 1)
             for order, weight in enumerate(self.mixing)

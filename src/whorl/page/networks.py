@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from whorl.activations.gated import LARGEST, Gated
 from whorl.denoising import COLOUR, GREY
 from whorl.engines import REGISTRY
-from whorl.networks.photo import REFERENCE_LEVEL, PhotoNetwork
-from whorl.networks.photo_cards import load_photo_card
+from whorl.networks import PhotoNetwork, load
+from whorl.networks.denoiser import REFERENCE_LEVEL
 from whorl.operators.orbits import factors, grouped
 from whorl.operators.steerable import SteerableMap
 
@@ -35,7 +35,7 @@ def describe_networks() -> dict[str, Any]:
     """What the page offers, the structure of each network, and the constants of their gates."""
     return {
         "offered": OFFERED,
-        "structures": {name: _structure(load_photo_card(name).build()) for name in _names()},
+        "structures": {name: _structure(_photo(name)) for name in _names()},
         "gates": {"largest": LARGEST, "reference": REFERENCE_LEVEL},
     }
 
@@ -44,7 +44,7 @@ def write_networks(folder: Path = FOLDER) -> None:
     """Write the numbers of every network anew."""
     folder.mkdir(exist_ok=True)
     for name in _names():
-        (folder / f"{name}.bin").write_bytes(numbers(load_photo_card(name).build()).tobytes())
+        (folder / f"{name}.bin").write_bytes(numbers(_photo(name)).tobytes())
 
 
 def numbers(network: PhotoNetwork) -> Array:
@@ -59,6 +59,12 @@ def numbers(network: PhotoNetwork) -> Array:
     for block in network.blocks:
         parts += _block(block)
     return np.concatenate([np.asarray(part, "<f4").reshape(-1) for part in parts])
+
+
+def _photo(name: str) -> PhotoNetwork:
+    network = load(name)
+    assert isinstance(network, PhotoNetwork)
+    return network
 
 
 def _names() -> list[str]:

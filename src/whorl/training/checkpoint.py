@@ -7,7 +7,6 @@ at any moment leaves the previous checkpoint. Nothing in it is ever executed.
 
 import hashlib
 import json
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whorl import __version__
 from whorl.errors import FileError
 from whorl.foundations.atomic import write_bytes
 from whorl.foundations.bounded import check_regular
+from whorl.foundations.provenance import versions
 
-__all__ = ["FORMAT", "VERSION", "Checkpoint", "read_checkpoint", "versions", "write_checkpoint"]
+__all__ = ["FORMAT", "VERSION", "Checkpoint", "read_checkpoint", "write_checkpoint"]
 
 FORMAT = "whorl checkpoint"
 VERSION = 2
@@ -34,11 +33,6 @@ class Checkpoint:
 
     tensors: Mapping[str, Tensor]
     meta: Mapping[str, Any] = field(default_factory=dict)
-
-
-def versions() -> dict[str, str]:
-    """The versions that produced a result."""
-    return {"whorl": __version__, "torch": torch.__version__, "python": platform.python_version()}
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:

@@ -1,0 +1,251 @@
+"""From a name to a trained network: structure, data and training settings together."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from whorl import engines
+from whorl.data import RectangleSet
+from whorl.data.photographs import photographs, set_aside
+from whorl.evaluation.paper import PAPER
+from whorl.evaluation.photographs import denoised_psnr
+from whorl.networks import DiffusionNetwork, ModelCard, TrainedNetwork, named
+from whorl.networks.cards import ENDING, Run
+from whorl.networks.denoiser import REFERENCE_LEVEL
+from whorl.networks.photo import PhotoSpec
+from whorl.networks.trained import Spec
+from whorl.training.config import PROTOCOLS, TrainingConfig
+from whorl.training.distributed import Team
+from whorl.training.history import History
+from whorl.training.loop import train
+from whorl.training.pairs import Pairs, TensorPairs
+from whorl.training.patches import LevelInput, NoisyPatches
+from whorl.training.reporters import Reporter
+
+__all__ = ["PHOTO_TRAINING", "Photographs", "Recipe", "Scenes", "photo_recipe", "trained_cards"]
+
+EPOCH = 250
+"""Steps on photographs between two looks at the pictures held back."""
+
+CHECKED = 4  # pictures held back that are looked at, 256 pixels along a side
+
+PHOTO_TRAINING = TrainingConfig(
+    batch=16, rate=2e-3, schedule="annealed", warmup=200, clip=0.1, precision="bfloat16", checkpoint_seconds=30
+)
+"""The settings of the shipped networks: Adam on gradients of one length; the rate rises for 200 steps, then falls."""
+
+TURN = {"photo-27k-strict": 5000.0}
+"""Weight of the term on turns (:mod:`whorl.training.turning`) for networks that are trained with it."""
+
+Check = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """Noisy scenes of rectangles that point in one direction."""
+
+    rectangles: RectangleSet = field(default_factory=lambda: RectangleSet(100, "train"))
+    angle: int = 30
+
+    def with_seed(self, seed: int) -> "Scenes":
+        """Other scenes, with other noise."""
+        return dataclasses.replace(self, rectangles=dataclasses.replace(self.rectangles, seed=seed))
+
+    def identity(self) -> dict[str, Any]:
+        """Plain values that tell training on these data from others."""
+        return {"data": dataclasses.asdict(self.rectangles), "angle": self.angle}
+
+    def about(self) -> dict[str, Any]:
+        """What a card says of the data."""
+        return {**dataclasses.asdict(self.rectangles), "angle": self.angle}
+
+    def pairs(self, network: TrainedNetwork, training: TrainingConfig, device: torch.device | str) -> TensorPairs:
+        """What the network learns from."""
+        clean, noisy = self.rectangles.pairs(self.angle)
+        return TensorPairs(noisy.to(device), clean.to(device))
+
+    def check(self, network: TrainedNetwork, device: torch.device | str) -> Check | None:
+        """A measure on pictures held back: there are none."""
+        return None
+
+
+@dataclass(frozen=True)
+class Photographs:
+    """Noisy patches of the pictures in a folder, with 1 or 3 channels; every 33rd picture is held back."""
+
+    folder: Path
+    channels: int = 1
+    steps: int = 4000
+    size: int = 64
+
+    @cached_property
+    def pictures(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Those to learn from, and those held back."""
+        return set_aside(photographs(self.folder, self.channels, self.size))
+
+    def with_seed(self, seed: int) -> "Photographs":
+        """The same: the seed of training draws patches and noise."""
+        return self
+
+    def identity(self) -> dict[str, Any]:
+        """Plain values that tell training on these data from others."""
+        return {"pictures": len(self.pictures[0]), "size": self.size}
+
+    def about(self) -> dict[str, Any]:
+        """What a card says of the data."""
+        learned, held = self.pictures
+        return {"pictures": len(learned), "held_back": sorted(held), "folder": self.folder.name}
+
+    def pairs(self, network: TrainedNetwork, training: TrainingConfig, device: torch.device | str) -> NoisyPatches:
+        """What the network learns from."""
+        count, learned = min(EPOCH, self.steps) * training.batch, list(self.pictures[0].values())
+        noise = _levels(network)
+        return NoisyPatches(learned, noise, size=self.size, count=count, seed=training.seed, device=device)
+
+    def check(self, network: TrainedNetwork, device: torch.device | str) -> Check | None:
+        """The PSNR on pictures held back, as far as there are."""
+        low, high = _levels(network)
+        held, level = self.pictures[1], REFERENCE_LEVEL if low < high else low
+        few = {name: held[name][:, :256, :256] for name in list(held)[:CHECKED]}
+
+        def measured() -> float:
+            network.eval()
+            found = denoised_psnr(lambda u: network(u, level), few, level, device=device)
+            return sum(found.values()) / len(found)
+
+        return measured if few else None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that determines a trained network.
+
+    Equal recipes give equal parameters: bit for bit on a CPU with the same number of threads; on a GPU sums may be
+    taken in another order, which changes parameters by about 1e-4 after 250 epochs.
+    """
+
+    network: Spec
+    data: Scenes | Photographs = field(default_factory=Scenes)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def with_seed(self, seed: int) -> "Recipe":
+        """The same with other pictures, noise and order of images."""
+        training = dataclasses.replace(self.training, seed=seed)
+        return dataclasses.replace(self, data=self.data.with_seed(seed), training=training)
+
+    def identity(self) -> dict[str, Any]:
+        """Plain values that tell this recipe's runs from those of others."""
+        return {"network": self.network.as_dict(), **self.data.identity()}
+
+    def pairs(self, device: torch.device | str = "cpu") -> Pairs:
+        """What the network learns from."""
+        return self.data.pairs(self.network.build(), self.training, device)
+
+    def train(
+        self,
+        *,
+        device: torch.device | str = "cpu",
+        checkpoint: Path | None = None,
+        pairs: Pairs | None = None,
+        team: Team | None = None,
+        capture: bool | None = None,
+        progress: Reporter | None = None,
+    ) -> tuple[Any, History]:
+        """Train from the starting values, or go on from the checkpoint.
+
+        ``capture`` records a step of Adam as a CUDA graph; by itself where the compiled engine takes the steps on a
+        CUDA device, with one process.
+        """
+        torch.manual_seed(self.training.seed)
+        network = self.network.build().to(device)
+        pairs = self.data.pairs(network, self.training, device) if pairs is None else pairs
+        if capture is None and isinstance(network, DiffusionNetwork):
+            engine = engines.select(network.description, pairs.batch(torch.tensor([0]), 0)[0], learning=True).name
+            alone = team is None or team.size == 1
+            capture = engine == "triton" and self.training.optimiser == "adam" and alone
+        network.low_precision = self.training.precision == "bfloat16" and torch.device(device).type == "cuda"
+        history = train(
+            LevelInput(network) if network.takes_level else network,
+            pairs,
+            self.training,
+            checkpoint=checkpoint,
+            identity=self.identity(),
+            team=team,
+            capture=bool(capture),
+            progress=progress,
+            check=self.data.check(network, device),
+        )
+        network.low_precision = False
+        return network.eval(), history
+
+    def card(self, name: str, runs: Mapping[int, tuple[TrainedNetwork, History]], about: str = "") -> ModelCard:
+        """The model card of runs with one or several seeds; the chosen one has the median loss."""
+        order = sorted(runs, key=lambda seed: runs[seed][1].last.loss)
+        more = {"steps": self.data.steps, "size": self.data.size} if isinstance(self.data, Photographs) else {}
+        return ModelCard(
+            name=name,
+            network=self.network,
+            runs=tuple(Run(seed, made.saved(), _figures(history)) for seed, (made, history) in sorted(runs.items())),
+            chosen=order[(len(order) - 1) // 2],
+            training={**self.training.as_dict(), **more},
+            data=self.data.about(),
+            about=about,
+        )
+
+
+def photo_recipe(name: str, folder: Path, noise: float | None = None, steps: int = 4000, **settings: Any) -> Recipe:
+    """The recipe of a named structure for photographs; ``noise`` replaces the levels it is made for."""
+    spec = named(name)
+    if not isinstance(spec, PhotoSpec):
+        raise ValueError(f"{name}: not a network for photographs. Leave --data out.")
+    if noise is not None:
+        if not 0 < noise < math.inf:
+            raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
+        spec = dataclasses.replace(spec, noise=(noise, noise))
+    data = Photographs(folder, spec.channels, steps, settings.pop("size", 64))
+    given = {"turn": TURN.get(name, 0.0), "loss": "log" if spec.blind else "mse", "epochs": math.ceil(steps / EPOCH)}
+    return Recipe(spec, data, dataclasses.replace(PHOTO_TRAINING, **{**given, **settings}))
+
+
+def trained_cards(
+    out: Path,
+    protocol: str,
+    seeds: int,
+    device: torch.device | str = "cpu",
+    reporter: Callable[[str], Reporter | None] = lambda title: None,
+) -> list[ModelCard]:
+    """The paper's five networks, trained here; runs and cards are kept below ``out``.
+
+    ``reporter`` gives for the title of a run what is told of its epochs.
+    """
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")
+    cards = []
+    for name in PAPER:
+        recipe, runs = Recipe(named(name), training=PROTOCOLS[protocol]), {}
+        for seed in range(seeds):
+            runs[seed] = recipe.with_seed(seed).train(
+                device=device,
+                checkpoint=out / "runs" / protocol / f"{name}-{seed}{ENDING}",
+                progress=reporter(f"{name}, seed {seed}"),
+            )
+        cards.append(recipe.card(name, runs))
+        cards[-1].write(out / "cards" / f"{name}{ENDING}")
+    return cards
+
+
+def _levels(network: TrainedNetwork) -> tuple[float, float]:
+    assert network.noise_range is not None, "a network for photographs knows its levels"
+    return network.noise_range
+
+
+def _figures(history: History) -> dict[str, float]:
+    last = history.last
+    found = {"loss": last.loss, "psnr": last.psnr, "held_back_psnr": last.held_back}
+    return {name: value for name, value in found.items() if value is not None}
