@@ -1,6 +1,5 @@
 """Trained networks, and the model cards they come with."""
 
-from whorl.networks import blend as blend
 from whorl.networks.base import DiffusionNetwork
 from whorl.networks.cards import ModelCard, available, load, load_card, photo_networks
 from whorl.networks.denoiser import Denoiser
