@@ -21,7 +21,7 @@ from whorl.training.gauss_newton import GaussNewtonMethod
 from whorl.training.history import Epoch, History
 from whorl.training.method import Method, trainable
 from whorl.training.pairs import Pairs
-from whorl.training.reporters import Reporter, Silent
+from whorl.training.reporters import Reporter
 
 __all__ = ["train"]
 
@@ -76,68 +76,51 @@ def train(
         When the loss or a parameter is no longer finite. The network (and the checkpoint) then hold the state before
         the epoch in which this happened.
     """
-    with ExitStack() as held:
-        if checkpoint is not None and (team is None or team.leads):
-            held.enter_context(claimed(checkpoint))
-        history = _train(network, pairs, config, checkpoint, identity, team, capture, seconds, progress, check)
-    if history.stopped and (team is None or team.leads):
-        _judge(history, pairs, config)
-    return history
-
-
-def _train(
-    network: nn.Module,
-    pairs: Pairs,
-    config: TrainingConfig,
-    checkpoint: Path | None,
-    identity: Mapping[str, Any] | None,
-    team: Team | None,
-    capture: bool,
-    seconds: float,
-    progress: Reporter | None,
-    check: Callable[[], float] | None,
-) -> History:
     began = time.monotonic()
-    team, progress = team or Team(), progress or Silent()
-    for p in trainable(network).values():
-        team.copy_from_leader(p.data)
-    method = _method(network, pairs, config, team, capture)
-    history = History()
-    meta = {"config": config.as_dict(), "identity": dict(identity or {})}
-    if checkpoint is not None and checkpoint.exists():
-        history = _resume(checkpoint, network, method, meta)
-    good, written = _snapshot(network, method), time.monotonic()
-
-    def keep() -> None:
+    team, progress = team or Team(), progress or Reporter()
+    with ExitStack() as held:
         if checkpoint is not None and team.leads:
-            write_checkpoint(checkpoint, Checkpoint(good, {**meta, "history": history.as_dict()}))
+            held.enter_context(claimed(checkpoint))
+        held.callback(progress.close)
+        for p in trainable(network).values():
+            team.copy_from_leader(p.data)
+        method = _method(network, pairs, config, team, capture)
+        history = History()
+        meta = {"config": config.as_dict(), "identity": dict(identity or {})}
+        if checkpoint is not None and checkpoint.exists():
+            history = _resume(checkpoint, network, method, meta)
+        good, written = _snapshot(network, method), time.monotonic()
 
-    try:
-        while not history.stopped:
-            start = time.monotonic()
-            seen = method.epoch(len(history.epochs))
-            state = _snapshot(network, method)
-            if not math.isfinite(seen.loss) or not all(bool(torch.isfinite(t).all()) for t in state.values()):
-                _restore(network, method, good)
-                keep()
-                raise StabilityError(_diverged(seen.loss, len(history.epochs), config, checkpoint))
-            good = state
-            held_back = None if check is None or not team.leads else check()
-            history.epochs.append(Epoch(seen.loss, seen.psnr, time.monotonic() - start, held_back))
-            done = len(history.epochs)
-            history.stopped = "converged" if method.converged else "epochs" if done >= config.epochs else ""
-            progress.epoch(done, config.epochs, history.last, _remaining(history, config))
-            late = time.monotonic() - began > seconds
-            if history.stopped or late or time.monotonic() - written >= config.checkpoint_seconds:
-                keep()
-                written = time.monotonic()
-            if late:
-                break
-    except KeyboardInterrupt:
-        keep()
-        raise
-    finally:
-        progress.close()
+        def keep() -> None:
+            if checkpoint is not None and team.leads:
+                write_checkpoint(checkpoint, Checkpoint(good, {**meta, "history": history.as_dict()}))
+
+        try:
+            while not history.stopped:
+                start = time.monotonic()
+                seen = method.epoch(len(history.epochs))
+                state = _snapshot(network, method)
+                if not math.isfinite(seen.loss) or not all(bool(torch.isfinite(t).all()) for t in state.values()):
+                    _restore(network, method, good)
+                    keep()
+                    raise StabilityError(_diverged(seen.loss, len(history.epochs), config, checkpoint))
+                good = state
+                held_back = None if check is None or not team.leads else check()
+                history.epochs.append(Epoch(seen.loss, seen.psnr, time.monotonic() - start, held_back))
+                done = len(history.epochs)
+                history.stopped = "converged" if method.converged else "epochs" if done >= config.epochs else ""
+                progress.epoch(done, config.epochs, history.last, _remaining(history, config))
+                late = time.monotonic() - began > seconds
+                if history.stopped or late or time.monotonic() - written >= config.checkpoint_seconds:
+                    keep()
+                    written = time.monotonic()
+                if late:
+                    break
+        except KeyboardInterrupt:
+            keep()
+            raise
+    if history.stopped and team.leads:
+        _judge(history, pairs, config)
     return history
 
 

@@ -2,33 +2,20 @@
 
 import sys
 import time
-from abc import ABC, abstractmethod
 
 from whorl.training.history import Epoch
 
-__all__ = ["Bar", "Lines", "Reporter", "Silent", "show"]
+__all__ = ["Bar", "Lines", "Reporter", "show"]
 
 
-class Reporter(ABC):
-    """Receives every finished epoch."""
+class Reporter:
+    """Receives every finished epoch; this one shows nothing."""
 
-    @abstractmethod
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
         """Epoch ``done`` of ``total`` has ended; ``remaining`` seconds are expected."""
 
-    @abstractmethod
     def close(self) -> None:
         """No more epochs will come."""
-
-
-class Silent(Reporter):
-    """Shows nothing."""
-
-    def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
 
 
 class Lines(Reporter):
@@ -46,10 +33,6 @@ class Lines(Reporter):
                 file=sys.stderr,
                 flush=True,
             )
-
-    def close(self) -> None:
-        """Nothing is left open."""
-
 
 class Bar(Reporter):
     """A progress bar (rich) on stderr."""
@@ -82,7 +65,7 @@ class Bar(Reporter):
 def show(title: str, *, quiet: bool = False) -> Reporter:
     """The best way to show progress here: a bar on a terminal, lines elsewhere, nothing when ``quiet``."""
     if quiet:
-        return Silent()
+        return Reporter()
     if sys.stderr.isatty():
         try:
             return Bar(title)

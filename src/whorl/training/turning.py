@@ -6,13 +6,18 @@ Every fifth pixel of the one is a pixel of the other, and there the network must
 beside it, :mod:`whorl.invariance.noisy`, does this to whole pictures and with more turns.)
 """
 
+from functools import cache
+
 import torch
 from torch import Tensor, nn
+
+from whorl.data.synthetic import Turn
+from whorl.invariance.coincidence import coincident_points
 
 __all__ = ["turn_penalty"]
 
 FREQUENCY = 0.35
-_COSINE, _SINE, _NORM = 4, 3, 5
+TURN = Turn(4, -3, 5)
 _MARGIN = 12  # pixels next to the frame, which does not turn with the picture
 
 
@@ -43,42 +48,31 @@ def turn_penalty(network: nn.Module, noisy: Tensor, channels: int) -> Tensor:
     return penalty
 
 
-_RENDERINGS: dict[tuple[int, torch.device], tuple[Tensor, Tensor]] = {}
-_POINTS: dict[tuple[int, torch.device], tuple[Tensor, Tensor]] = {}
-
-
+@cache
 def _renderings(size: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Matrices that take the pixels of a patch to those of the band-limited patch, upright and turned."""
-    if (size, device) not in _RENDERINGS:
-        k = torch.fft.fftfreq(size, dtype=torch.float64, device=device)
-        ky, kx = (part.flatten() for part in torch.meshgrid(k, k, indexing="ij"))
-        kept = ky.square() + kx.square() <= FREQUENCY**2
-        steps = torch.arange(size, dtype=torch.float64, device=device) - size // 2
-        y, x = (part.flatten() for part in torch.meshgrid(steps, steps, indexing="ij"))
+    k = torch.fft.fftfreq(size, dtype=torch.float64, device=device)
+    ky, kx = (part.flatten() for part in torch.meshgrid(k, k, indexing="ij"))
+    kept = ky.square() + kx.square() <= FREQUENCY**2
+    steps = torch.arange(size, dtype=torch.float64, device=device) - size // 2
+    y, x = (part.flatten() for part in torch.meshgrid(steps, steps, indexing="ij"))
 
-        def phases(y: Tensor, x: Tensor) -> Tensor:
-            return 2 * torch.pi * (ky[kept][:, None] * y + kx[kept][:, None] * x)
+    def phases(x: Tensor, y: Tensor) -> Tensor:
+        return 2 * torch.pi * (ky[kept][:, None] * y + kx[kept][:, None] * x)
 
-        old = phases(y, x)
-        c, s = _COSINE / _NORM, _SINE / _NORM
-        new = [phases(y, x), phases(c * y - s * x, s * y + c * x)]
-        pair = tuple(((old.cos().mT @ at.cos() + old.sin().mT @ at.sin()) / size**2).float() for at in new)
-        _RENDERINGS[size, device] = (pair[0], pair[1])
-    return _RENDERINGS[size, device]
+    old = phases(x, y)
+    upright, turned = (
+        ((old.cos().mT @ at.cos() + old.sin().mT @ at.sin()) / size**2).float()
+        for at in (old, phases(*TURN.upright(x, y)))
+    )
+    return upright, turned
 
 
+@cache
 def _shared(size: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Numbers of the pixels that both lattices share: upright, and where they lie in the turned picture."""
-    if (size, device) not in _POINTS:
-        centre, radius = size // 2, size // 2 - _MARGIN
-        steps = range(-radius, radius + 1)
-        upright, turned = [], []
-        for y in steps:
-            for x in steps:
-                # Sample (y, x) of the turned lattice lies at this place of the upright one, times five.
-                row, column = _COSINE * y - _SINE * x, _SINE * y + _COSINE * x
-                if row % _NORM == 0 and column % _NORM == 0 and x * x + y * y <= radius * radius:
-                    upright.append((centre + row // _NORM) * size + centre + column // _NORM)
-                    turned.append((centre + y) * size + centre + x)
-        _POINTS[size, device] = (torch.tensor(upright, device=device), torch.tensor(turned, device=device))
-    return _POINTS[size, device]
+    centre = size // 2
+    upright, turned = (
+        (centre + points) @ torch.tensor([1, size]) for points in coincident_points(TURN, centre - _MARGIN)
+    )
+    return upright.to(device), turned.to(device)
