@@ -58,12 +58,14 @@ class Turn:
         """The angle in degrees, in (-180, 180]."""
         return degrees(atan2(self.sine, self.cosine))
 
+    @property
+    def rows(self) -> tuple[tuple[float, float], ...]:
+        """The matrix, times ``norm``, that carries a point ``(x, y)`` of the upright scene to its turned place."""
+        return (self.cosine, self.sine), (-self.sine, self.cosine)
+
     def upright(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Where in the upright scene the point ``(x, y)`` of the turned picture comes from."""
-        return (
-            (self.cosine * x - self.sine * y) / self.norm,
-            (self.sine * x + self.cosine * y) / self.norm,
-        )
+        return (self.cosine * x - self.sine * y) / self.norm, (self.sine * x + self.cosine * y) / self.norm
 
 
 def render(

@@ -13,12 +13,13 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from whorl.data.solids import SolidTurn
 from whorl.data.synthetic import Scene, Turn, render
 from whorl.invariance.filters import FINGERPRINT, Compared, Filter, filtered, root_mean_square, values_at
 
 __all__ = ["PYTHAGOREAN", "TurnError", "coincident_points", "turn_error", "turned_changes"]
 
-AnyTurn = TypeVar("AnyTurn")
+AnyTurn = TypeVar("AnyTurn", Turn, SolidTurn)
 """A turn of the plane or of space."""
 
 PYTHAGOREAN = (Turn(24, 7, 25), Turn(12, 5, 13), Turn(15, 8, 17), Turn(4, 3, 5), Turn(21, 20, 29))
@@ -93,58 +94,63 @@ def turn_error(
     >>> [round(e.relative, 12) for e in turn_error(lambda u: u.sqrt(), turns=(Turn(4, 3, 5),))]
     [0.0]
     """
-    centre = size // 2
-    if size % 2 == 0 or centre - margin < 1:
-        raise ValueError(f"turn_error(size={size}, margin={margin}): size must be odd and above twice the margin.")
     scene = scene or FINGERPRINT
-    found = turned_changes(
-        filter,
-        lambda turn: render(scene, size, turn=turn or 0.0, channels=channels),
-        [(turn, coincident_points(turn, centre - margin)) for turn in turns],
-        dtype,
-        device,
-    )
+
+    def draw(turn: Turn | None) -> Tensor:
+        return render(scene, size, turn=turn or 0.0, channels=channels)
+
+    found = turned_changes("turn_error", filter, draw, turns, size, margin, dtype, device)
     return tuple(TurnError.of(turn.angle, *changes) for turn, changes in zip(turns, found, strict=True))
 
 
 def turned_changes(
+    caller: str,
     filter: Filter,
     draw: Callable[[AnyTurn | None], Tensor],
-    shared: Sequence[tuple[AnyTurn, tuple[Tensor, Tensor]]],
+    turns: Sequence[AnyTurn],
+    size: int,
+    margin: int,
     dtype: torch.dtype,
     device: str | torch.device,
 ) -> list[tuple[Tensor, Tensor]]:
     """What the filter changes, upright and turned, at the points that each turn carries onto points of the lattice.
 
-    ``draw`` makes the picture for a turn (None: upright); points are counted from its middle.
+    ``draw`` makes the picture or volume of that ``size`` for a turn (None: upright); points are counted from its
+    middle, and those within the ``margin`` of the inscribed circle are left out.
     """
+    centre, found = size // 2, []
+    if size % 2 == 0 or centre - margin < 1:
+        raise ValueError(f"{caller}(size={size}, margin={margin}): size must be odd and above twice the margin.")
     u, v = filtered(filter, draw(None), dtype, device)
-    centre, found = u.shape[-1] // 2, []
-    for turn, (points, turned_points) in shared:
+    for turn in turns:
+        points, turned_points = (centre + points for points in coincident_points(turn, centre - margin))
         u_turned, v_turned = filtered(filter, draw(turn), dtype, device)
-        upright = values_at(v - u, centre + points)
-        found.append((upright, values_at(v_turned - u_turned, centre + turned_points)))
+        found.append((values_at(v - u, points), values_at(v_turned - u_turned, turned_points)))
     return found
 
 
-def coincident_points(turn: Turn, radius: int) -> tuple[Tensor, Tensor]:
-    """Pixels shared by the upright and the turned lattice within a disc: two integer tensors ``(points, 2)`` of (x, y).
+def coincident_points(turn: Turn | SolidTurn, radius: int) -> tuple[Tensor, Tensor]:
+    """Points shared by the upright and the turned lattice within a disc or ball: integers ``(points, 2)`` or 3.
 
-    Row ``i`` of the second is where the turn puts row ``i`` of the first.
+    Rows are (x, y) or (x, y, z), those near the middle first. Row ``i`` of the second is where the turn puts row ``i``
+    of the first.
 
     Examples
     --------
     >>> upright, turned = coincident_points(Turn(4, 3, 5), 3)
     >>> upright.tolist(), turned.tolist()
-    ([[0, 0], [2, -1], [-1, -2], [1, 2], [-2, 1]], [[0, 0], [1, -2], [-2, -1], [2, 1], [-1, 2]])
+    ([[0, 0], [-2, 1], [-1, -2], [1, 2], [2, -1]], [[0, 0], [-1, 2], [-2, -1], [2, 1], [1, -2]])
+    >>> upright, turned = coincident_points(SolidTurn(((2, -1, 2), (2, 2, -1), (-1, 2, 2)), 3), 2)
+    >>> upright.tolist()[1:3], turned.tolist()[1:3]
+    ([[-1, 0, 1], [-1, 1, 0]], [[0, -1, 1], [-1, 0, 1]])
     """
-    a, b, c = round(turn.cosine), round(turn.sine), round(turn.norm)
-    if (a, b, c) != (turn.cosine, turn.sine, turn.norm):
+    M, norm = torch.tensor(turn.rows), round(turn.norm)
+    if norm != turn.norm or not torch.equal(M, M.round()):
         raise ValueError(f"coincident_points({turn}): needs integer coefficients, e.g. Turn(4, 3, 5).")
-    reach = torch.arange(-radius, radius + 1)
-    y, x = (axis.flatten() for axis in torch.meshgrid(reach, reach, indexing="ij"))
-    shared = ((a * x - b * y) % c == 0) & ((b * x + a * y) % c == 0) & (x * x + y * y <= radius * radius)
-    x, y = x[shared], y[shared]
-    order = torch.argsort(x * x + y * y, stable=True)
-    x, y = x[order], y[order]
-    return torch.stack([(a * x - b * y) // c, (b * x + a * y) // c], -1), torch.stack([x, y], -1)
+    points = torch.cartesian_prod(*[torch.arange(-radius, radius + 1)] * len(M))
+    points = points[(points**2).sum(-1) <= radius**2]
+    carried = points @ M.long().T
+    shared = (carried % norm == 0).all(-1)
+    upright, turned = points[shared], carried[shared] // norm
+    order = torch.argsort((upright**2).sum(-1), stable=True)
+    return upright[order], turned[order]

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from whorl.data.synthetic import Turn
 from whorl.errors import ShapeError
-from whorl.invariance.coincidence import TurnError, coincident_points, turned_changes
+from whorl.invariance.coincidence import TurnError, turned_changes
 from whorl.invariance.filters import Filter
 
 __all__ = ["PHOTO_TURNS", "band_limited", "noisy_turn_error"]
@@ -77,11 +77,10 @@ def noisy_turn_error(
     """
     if size % 2 == 0 or any(min(picture.shape[1:]) < 1.42 * size for picture in pictures):
         raise ShapeError(f"noisy_turn_error(size={size}): needs an odd size and pictures of {1.42 * size:.0f} pixels.")
-    shared = [(turn, coincident_points(turn, size // 2 - margin)) for turn in turns]
     found = []
     for picture in pictures:
         draw = partial(_drawn, picture, size, frequency)
-        found.append(turned_changes(filter, draw, shared, dtype, device))
+        found.append(turned_changes("noisy_turn_error", filter, draw, turns, size, margin, dtype, device))
     errors = []
     for turn, parts in zip(turns, zip(*found, strict=True), strict=True):
         upright, turned = (torch.cat([part[i].flatten() for part in parts]) for i in (0, 1))

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from whorl.data.solids import Ball, Gyroid, Solid, SolidTurn, render_solid
-from whorl.invariance.coincidence import TurnError, turned_changes
+from whorl.invariance.coincidence import TurnError, coincident_points, turned_changes
 from whorl.invariance.filters import Filter, filtered, ratio, worst_spread
 
 __all__ = [
@@ -71,42 +71,17 @@ def solid_turn_error(
     >>> [round(e.relative, 12) for e in solid_turn_error(lambda u: u.sqrt(), size=25)]
     [0.0, 0.0, 0.0, 0.0]
     """
-    centre = size // 2
-    if size % 2 == 0 or centre - margin < 1:
-        raise ValueError(
-            f"solid_turn_error(size={size}, margin={margin}): size must be odd and above twice the margin."
-        )
     solid = solid or Gyroid()
-    found = turned_changes(
-        filter,
-        lambda turn: render_solid(solid, size, turn=turn, channels=channels),
-        [(turn, coincident_voxels(turn, centre - margin)) for turn in turns],
-        dtype,
-        device,
-    )
+
+    def draw(turn: SolidTurn | None) -> Tensor:
+        return render_solid(solid, size, turn=turn, channels=channels)
+
+    found = turned_changes("solid_turn_error", filter, draw, turns, size, margin, dtype, device)
     return tuple(TurnError.of(turn.angle, *changes) for turn, changes in zip(turns, found, strict=True))
 
 
-def coincident_voxels(turn: SolidTurn, radius: int) -> tuple[Tensor, Tensor]:
-    """Voxels shared by the upright and the turned lattice within a ball: two integer tensors ``(points, 3)``.
-
-    Rows are (x, y, z); row ``i`` of the second is where the turn puts row ``i`` of the first.
-
-    Examples
-    --------
-    >>> upright, turned = coincident_voxels(SOLID_TURNS["1/3 about the diagonal"], 2)
-    >>> upright.tolist()[1:3], turned.tolist()[1:3]
-    ([[-1, 0, 1], [-1, 1, 0]], [[0, -1, 1], [-1, 0, 1]])
-    """
-    M = torch.tensor(turn.rows)
-    reach = torch.arange(-radius, radius + 1)
-    points = torch.cartesian_prod(reach, reach, reach)
-    points = points[(points**2).sum(-1) <= radius**2]
-    carried = points @ M.T
-    shared = (carried % turn.norm == 0).all(-1)
-    upright, turned = points[shared], carried[shared] // turn.norm
-    order = torch.argsort((upright**2).sum(-1), stable=True)
-    return upright[order], turned[order]
+coincident_voxels = coincident_points
+"""Voxels shared by the upright and the turned lattice within a ball."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ from whorl.images import diffuse
 __all__ = ["Cancelled", "Job", "contrast_range", "denoise_layer", "filter_layer", "preview_plane"]
 
 LayerData = tuple[Any, dict[str, Any], str]
+Run = Callable[..., Any]
+"""Filters a plane or volume, tells the share done, and takes the ``channel_axis`` of colours."""
+
 MEASURED_PLANES = 4
 """Contrast and noise are measured on so many planes or volumes, spread over the layer, and hold for all of it."""
 
@@ -77,9 +80,11 @@ def filter_layer(
     job = job or Job()
     built, contrast = _built(layer, model, contrast, time, sigma, 3 if volume else 2)
     if volume:
-        result = _each_volume(layer, job, lambda part, how: diffuse(part, built, time=time, **how))
+        result = _each(layer, 3, job, _in_memory(built, time))
     else:
-        result = _each_plane(layer, job, lambda plane, how: large.map(plane, built, time=time, **how))
+        result = _each(
+            layer, 2, job, lambda plane, tell, **how: large.map(plane, built, time=time, advance=tell, **how)
+        )
     return _like(layer, result, f"{model}{' in space' if volume else ''}, contrast {contrast:.4g}, time {time:g}")
 
 
@@ -101,19 +106,16 @@ def preview_plane(
     """
     job = job or Job()
     built, _ = _built(layer, model, contrast, time, sigma, 3 if volume else 2)
-    how: dict[str, Any] = {"channel_axis": -1} if layer.rgb else {}
-    how["progress"] = lambda done, of: job.advance(1 / of)
+    run = _in_memory(built, time)
     if not volume:
-        plane = np.asarray(layer.data[place])
-        return _passing_alpha(layer, plane, diffuse(plane[..., :3] if layer.rgb else plane, built, time=time, **how))
+        return _passing_alpha(layer, np.asarray(layer.data[place]), run, job.advance)
     *front, z = place
     stack = layer.data[tuple(front)]
     steps = math.ceil(time / built.automatic_step(3))
     reach = min(NEARBY, built.reach * steps)
     first = max(0, z - reach)
     slab = np.asarray(stack[first : z + reach + 1])
-    done = diffuse(slab[..., :3] if layer.rgb else slab, built, time=time, **how)
-    return _passing_alpha(layer, slab, done)[z - first]
+    return _passing_alpha(layer, slab, run, job.advance)[z - first]
 
 
 def denoise_layer(layer: Any, network: str = "auto", noise: float = 0.0, job: Job | None = None) -> LayerData:
@@ -128,7 +130,7 @@ def denoise_layer(layer: Any, network: str = "auto", noise: float = 0.0, job: Jo
     if level == 0:
         return _like(layer, layer.data, "no noise found, copied")
     built = policy.loaded(channels)
-    result = _each_plane(layer, job, lambda plane, how: large.map(plane, built, noise=level, **how))
+    result = _each(layer, 2, job, lambda plane, tell, **how: large.map(plane, built, noise=level, advance=tell, **how))
     return _like(layer, result, f"denoised by {policy.name(channels)}, noise {level:.4g}")
 
 
@@ -172,43 +174,31 @@ def _samples(layer: Any, axes: int = 2) -> list[Tensor]:
     return found
 
 
-def _each_plane(layer: Any, job: Job, run: Callable[[Any, dict[str, Any]], Any]) -> Any:
-    """All planes through the filter, put together again; alpha is passed on."""
-    lazy = type(layer.data).__module__.partition(".")[0] == "dask"
+def _in_memory(built: models.Model, time: float) -> Run:
+    return lambda part, tell, **how: diffuse(part, built, time=time, progress=lambda done, of: tell(1 / of), **how)
+
+
+def _each(layer: Any, axes: int, job: Job, run: Run) -> Any:
+    """All planes, or all volumes in memory, through the filter, put together again."""
+    lazy = axes == 2 and type(layer.data).__module__.partition(".")[0] == "dask"
     stack: Any = __import__("dask.array").array if lazy else np
-    planes = list(_parts(layer, 2))
+    parts = list(_parts(layer, axes))
     results = []
-    for plane in planes:
-        how: dict[str, Any] = {"channel_axis": -1} if layer.rgb else {}
-        if not lazy:
-            how["advance"] = lambda share: job.advance(share / len(planes))
-        done = run(plane[..., :3] if layer.rgb else plane, how)
-        results.append(_passing_alpha(layer, plane, done, stack))
-        if lazy:
-            job.advance(1 / len(planes))
-    return _joined(layer, results, 2, stack)
-
-
-def _each_volume(layer: Any, job: Job, run: Callable[[Any, dict[str, Any]], Any]) -> Any:
-    """All volumes through the filter, in memory, put together again; alpha is passed on."""
-    volumes = list(_parts(layer, 3))
-    results = []
-    for part in volumes:
-        whole = np.asarray(part)
-        how: dict[str, Any] = {"channel_axis": -1} if layer.rgb else {}
-        how["progress"] = lambda done, of: job.advance(1 / (of * len(volumes)))
+    for part in parts:
         job.advance(0.0)  # asks whether to go on, also where there is no step to take
-        results.append(_passing_alpha(layer, whole, run(whole[..., :3] if layer.rgb else whole, how)))
-    return _joined(layer, results, 3, np)
-
-
-def _passing_alpha(layer: Any, before: Any, done: Any, stack: Any = np) -> Any:
-    return stack.concatenate([done, before[..., 3:]], axis=-1) if layer.rgb else done
-
-
-def _joined(layer: Any, parts: list[Any], axes: int, stack: Any) -> Any:
+        whole = part if axes == 2 else np.asarray(part)
+        results.append(_passing_alpha(layer, whole, run, lambda share: job.advance(share / len(parts)), stack))
+        if lazy:
+            job.advance(1 / len(parts))
     leading = layer.data.ndim - axes - bool(layer.rgb)
-    return stack.stack(parts).reshape(layer.data.shape) if leading else parts[0]
+    return stack.stack(results).reshape(layer.data.shape) if leading else results[0]
+
+
+def _passing_alpha(layer: Any, part: Any, run: Run, tell: Callable[[float], None], stack: Any = np) -> Any:
+    """The filtered part of a layer, RGB channels together; alpha is passed on."""
+    if not layer.rgb:
+        return run(part, tell)
+    return stack.concatenate([run(part[..., :3], tell, channel_axis=-1), part[..., 3:]], axis=-1)
 
 
 def _like(layer: Any, data: Any, what: str) -> LayerData:

@@ -34,6 +34,7 @@ class Lines(Reporter):
                 flush=True,
             )
 
+
 class Bar(Reporter):
     """A progress bar (rich) on stderr."""
 
