@@ -17,8 +17,10 @@ LIMIT = 2e-3
 
 def test_blocks_agree_with_the_plain_ones_up_to_their_rounding() -> None:
     errors = errors_of("triton_gated.py", 300)
-    assert errors.pop("quarter turn") == 0.0
-    assert errors.pop("mirror image") == 0.0
+    # Equal to the bit on a device. The interpreter multiplies matrices by NumPy, which sums in an order of its own.
+    exact = 0.0 if torch.cuda.is_available() else 4 * torch.finfo(torch.float32).eps
+    assert errors.pop("quarter turn") <= exact
+    assert errors.pop("mirror image") <= exact
     assert errors.pop("changed in inference mode") == 0.0
     # Numbers so large open and close gates at once: one that rounding turns over changes a field altogether.
     assert errors.pop("three applications, 1e+09") <= 0.2

@@ -87,8 +87,9 @@ def main() -> None:
         changed *= 2
         found["changed in inference mode"] = float((result(plain, changed) - result(plain, changed.clone())).norm())
     here, turned, flipped = result(plain, u), result(plain, u.rot90(1, (2, 3))), result(plain, u.flip(3))
-    found["quarter turn"] = float((turned - here.rot90(1, (2, 3))).abs().max())
-    found["mirror image"] = float((flipped - here.flip(3)).abs().max())
+    largest = here.abs().max()
+    found["quarter turn"] = float((turned - here.rot90(1, (2, 3))).abs().max() / largest)
+    found["mirror image"] = float((flipped - here.flip(3)).abs().max() / largest)
     print(json.dumps(found))
 
 

@@ -42,9 +42,9 @@ def test_networks_load_without_a_network(name, monkeypatch):
 @pytest.mark.parametrize("name", SHIPPED)
 def test_cards_repeat_the_study_and_choose_by_validation(name):
     trials, card = json.loads(STUDY.read_text())["trials"], load_card(name)
-    by_values = {json.dumps(trial["values"]): trial for trial in trials.values() if "values" in trial}
+    by_values = {json.dumps(trial["values"], sort_keys=True): trial for trial in trials.values() if "values" in trial}
     for run in card.runs:
-        trial = by_values[json.dumps(run.values)]
+        trial = by_values[json.dumps(run.values, sort_keys=True)]
         assert trial["network"] == card.network.as_dict()
         assert trial["seed"] == run.seed
         figures = trial["scene analytic"]["psnr"].values()
