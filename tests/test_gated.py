@@ -218,6 +218,24 @@ def test_a_noise_level_may_be_a_number_or_a_map(rng):
         phi(v)
 
 
+def test_a_correlation_told_enters_beside_the_level_and_begins_with_no_weight(rng):
+    phi, plain = (Gated((0, 1), levelled=True, correlated=told).double() for told in (True, False))
+    phi.load_state_dict(plain.state_dict(), strict=False)
+    v = torch.randn(1, 1, 1, 3, 4, 5, generator=rng, dtype=torch.float64)
+    told = torch.tensor([0.5, 0.7], dtype=torch.float64).view(1, 2, 1, 1)
+    assert torch.equal(phi(v, level=told), plain(v, level=told[:, :1]))
+    with torch.no_grad():
+        phi.correlation.copy_(torch.tensor([0.3, -0.2]))
+        phi.correlation_units.copy_(torch.tensor([-0.4, 0.6]))
+    # The same as a level in whose place both stand: c t + c' r, d t + d' r.
+    with torch.no_grad():
+        plain.level.copy_((phi.level * 0.5 + phi.correlation * 0.7) / 0.5)
+        plain.units.copy_((phi.units * 0.5 + phi.correlation_units * 0.7) / 0.5)
+    assert torch.allclose(phi(v, level=told), plain(v, level=told[:, :1]), rtol=1e-12)
+    with pytest.raises(ValueError, match="levelled=True"):
+        Gated((0, 1), correlated=True)
+
+
 def test_gates_see_everything_in_units_of_the_noise(rng):
     """As training begins, gates for twice the responses at twice the noise are those of before."""
     phi = Gated((0, 0, 1, 2), levelled=True).double()

@@ -23,6 +23,7 @@ EPS = torch.finfo(torch.float32).eps
 CASES = {
     "plain": dict(fields=(8, 4, 4)),
     "smoothed, level": dict(fields=(5, 3, 2), rho=1, levelled=True),
+    "level, correlation": dict(fields=(5, 3, 2), rho=1, levelled=True, correlated=True),
     "fewer stencils": dict(fields=(4, 4, 3), profiles=(3, 2, 1), rho=1),
     "3x3": dict(fields=(4, 4, 4), size=3),
 }
@@ -42,7 +43,10 @@ def block(name, kind=GatedBlock, channels=4):
 
 
 def level_of(made, pictures=1):
-    return torch.tensor([0.4, -0.7][:pictures]).view(-1, 1, 1, 1) if made.gate.levelled else None
+    if not made.gate.levelled:
+        return None
+    channels = 2 if made.gate.correlated else 1
+    return torch.tensor([[0.4, 0.8], [-0.7, 0.3]])[:pictures, :channels, None, None]
 
 
 def compiled_result(made, u, level):

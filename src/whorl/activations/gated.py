@@ -34,7 +34,9 @@ class Gated(nn.Module):
     does the gate (Design Principle 1); the matrix :math:`A` couples all channels (Design Principle 2, with learned
     weights). :math:`B_\rho` is a binomial filter of radius :math:`\rho`: it removes what aliases when fields are
     squared, as smoothing the structure tensor does. :math:`t` is a number given from outside, the logarithm of the
-    noise level: with :math:`d_h = 1`, where training begins, gates see everything in units of the noise.
+    noise level: with :math:`d_h = 1`, where training begins, gates see everything in units of the noise. A second
+    number :math:`r`, the correlation of the noise between neighbours, enters in the same way, as :math:`c'_f\, r` beside
+    :math:`c_f\, t` and :math:`d'_h\, r` beside :math:`d_h\, t`; for white noise it is 0.
 
     Parameters
     ----------
@@ -46,6 +48,9 @@ class Gated(nn.Module):
         How many own biases :math:`b` there are, for a block that is applied several times.
     levelled : bool
         Whether a level :math:`t` is given; only then there are :math:`c` and :math:`d`.
+    correlated : bool
+        Whether the correlation :math:`r` is given beside it; only then there are :math:`c'` and :math:`d'`, which begin
+        with zeros.
     contrast : float
         Starting value of every :math:`\lambda_h`.
 
@@ -62,6 +67,7 @@ class Gated(nn.Module):
         repetitions: int = 1,
         *,
         levelled: bool = False,
+        correlated: bool = False,
         contrast: float = 0.05,
     ) -> None:
         super().__init__()
@@ -69,6 +75,8 @@ class Gated(nn.Module):
             raise ValueError(f"Gated(orders={tuple(orders)}): expected orders of at least 0, lowest first.")
         if rho < 0 or repetitions < 1 or not contrast > 0:
             raise ValueError(f"Gated(rho={rho}, repetitions={repetitions}, contrast={contrast}): out of range.")
+        if correlated and not levelled:
+            raise ValueError("Gated(correlated=True): needs levelled=True; a correlation is told beside a level.")
         self.orders, self.rho = tuple(orders), rho
         self.scalars = sum(order == 0 for order in orders)
         fields = len(self.orders)
@@ -77,7 +85,10 @@ class Gated(nn.Module):
         if levelled:
             self.level = nn.Parameter(torch.zeros(fields))
             self.units = nn.Parameter(torch.ones(fields))
-        self.levelled = levelled
+        if correlated:
+            self.correlation = nn.Parameter(torch.zeros(fields))
+            self.correlation_units = nn.Parameter(torch.zeros(fields))
+        self.levelled, self.correlated = levelled, correlated
         powers = [1.0 if order == 0 else 2.0 for order in orders]
         self.register_buffer("powers", torch.tensor(powers), persistent=False)
         self.log_contrast = nn.Parameter(torch.full((fields - self.scalars,), contrast).log())
@@ -85,7 +96,10 @@ class Gated(nn.Module):
         self.register_buffer("spread", owner.to(torch.get_default_dtype()), persistent=False)
 
     def forward(self, v: Responses, bias: Tensor | None = None, level: Tensor | None = None) -> Responses:
-        """The flux; ``bias`` is one of the rows of ``self.bias``, ``level`` a number or a map ``(n, 1, y, x)``."""
+        """The flux; ``bias`` is one of the rows of ``self.bias``, ``level`` a number or a map ``(n, 1, y, x)``.
+
+        Gates that are told the correlation take it as the second channel of ``level``.
+        """
         if v.dim() != 6 or v.shape[3] != len(self.get_buffer("spread")):
             expected = len(self.get_buffer("spread"))
             raise ShapeError(f"Gated: expected {expected} operator channels, got shape {tuple(v.shape)}.")
@@ -104,14 +118,22 @@ class Gated(nn.Module):
     def offset(self, bias: Tensor | None = None, level: Tensor | None = None) -> Tensor:
         """The number of every field that its gate adds, :math:`b_f + c_f t`: ``(n, fields, y, x)``."""
         own = (self.bias[0] if bias is None else bias).view(1, -1, 1, 1)
-        return own if level is None else own + self.level.view(1, -1, 1, 1) * level
+        return own if level is None else own + self._told(level, self.level, "correlation")
 
     def scale(self, level: Tensor | None = None) -> Tensor:
         """What every invariant is multiplied with: ``(n, fields, y, x)``."""
         factor = torch.cat([self.log_contrast.new_zeros(self.scalars), 2 * self.log_contrast]).view(1, -1, 1, 1)
         if level is not None:
-            factor = factor + (self.get_buffer("powers") * self.units).view(1, -1, 1, 1) * level
+            powers = self.get_buffer("powers")
+            factor = factor + self._told(level, powers * self.units, "correlation_units", powers)
         return (-factor.clamp(-LARGEST, LARGEST)).exp()
+
+    def _told(self, level: Tensor, slope: Tensor, second: str, powers: Tensor | float = 1.0) -> Tensor:
+        """What the level and the correlation beside it add to a number of every field."""
+        if not self.correlated:
+            return slope.view(1, -1, 1, 1) * level
+        other: Tensor = powers * getattr(self, second)
+        return slope.view(1, -1, 1, 1) * level[:, :1] + other.view(1, -1, 1, 1) * level[:, 1:]
 
     def invariants(self, v: Tensor, level: Tensor | None = None) -> Tensor:
         """What the gates look at: ``(n, fields, y, x)``, unchanged by turns of the picture."""

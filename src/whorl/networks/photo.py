@@ -50,6 +50,8 @@ class PhotoSpec(Spec, kind="photo"):
         Fields of angular order 0, 1, 2, ... made from the stream and the guide together.
     noise : tuple of float
         Smallest and largest noise level the network is trained for.
+    correlated : bool
+        Whether the network is told the correlation of the noise between neighbours beside the level.
     """
 
     channels: int = 1
@@ -66,6 +68,7 @@ class PhotoSpec(Spec, kind="photo"):
     guide: int = 0
     guide_fields: tuple[int, ...] = ()
     noise: tuple[float, float] = (25.0, 25.0)
+    correlated: bool = False
 
     def __post_init__(self) -> None:
         if self.guide and not (self.stable and len(self.guide_fields) == len(self.fields)):
@@ -118,14 +121,15 @@ class PhotoNetwork(TrainedNetwork):
         if not spec.stable:
             self.projection = self._map(spec.channels, (spec.width,), start=0.1)
 
-    def forward(self, picture: Image, noise: float | Tensor | None = None) -> Image:
+    def forward(self, picture: Image, noise: float | Tensor | None = None, correlation: float | Tensor = 0.0) -> Image:
         """The denoised picture, in grey values from 0 to 255 like the picture itself.
 
         ``noise`` is the standard deviation of the noise: a number, one for each picture ``(n, 1, 1, 1)``, or a map
-        ``(n, 1, y, x)``. Networks trained for one level need none.
+        ``(n, 1, y, x)``. Networks trained for one level need none. ``correlation`` is that of the noise between
+        neighbours, 0 for white noise; networks that were trained for white noise alone do not look at it.
         """
         f = picture / 255 - 0.5
-        level = self.level(noise, f)
+        level = self.level(noise, f, correlation)
         u = self.enter(f)
         with ExitStack() as stack:
             for map in self.blocks.modules():
@@ -178,8 +182,8 @@ class PhotoNetwork(TrainedNetwork):
         """The picture at the end."""
         return u[:, : f.shape[1]] if self.spec.stable else f - self.projection.adjoint(u[:, None, None])
 
-    def level(self, noise: float | Tensor | None, like: Tensor) -> Tensor | None:
-        """The noise level as the gates take it; levels that the network was not trained for are refused."""
+    def level(self, noise: float | Tensor | None, like: Tensor, correlation: float | Tensor = 0.0) -> Tensor | None:
+        """Level and correlation as the gates take them; levels that the network was not trained for are refused."""
         if noise is None and self.takes_level:
             low, high = self.spec.noise
             raise ValueError(
@@ -191,8 +195,10 @@ class PhotoNetwork(TrainedNetwork):
             trained_for(self, noise)
         if not self.takes_level:
             return None
-        level = torch.as_tensor(noise, dtype=like.dtype, device=like.device)
-        return ((level.view(1, 1, 1, 1) if level.dim() == 0 else level).clamp(*self.spec.noise) / REFERENCE_LEVEL).log()
+        level, other = (torch.as_tensor(each, dtype=like.dtype, device=like.device) for each in (noise, correlation))
+        level, other = (each.view(1, 1, 1, 1) if each.dim() == 0 else each for each in (level, other))
+        level = (level.clamp(*self.spec.noise) / REFERENCE_LEVEL).log()
+        return torch.cat([level, other.expand_as(level)], 1) if self.spec.correlated else level
 
     @property
     def noise_range(self) -> tuple[float, float]:
@@ -230,7 +236,7 @@ class PhotoNetwork(TrainedNetwork):
         analysis = self._map(spec.width, spec.fields)
         fields = [a + b for a, b in zip_longest(spec.fields, spec.guide_fields, fillvalue=0)]
         orders = [order for order, count in enumerate(fields) for _ in range(count)]
-        gate = Gated(orders, spec.rho, spec.repetitions, levelled=spec.blind)
+        gate = Gated(orders, spec.rho, spec.repetitions, levelled=spec.blind, correlated=spec.correlated)
         if spec.guide:
             G1 = self._map(spec.width + spec.guide, spec.guide_fields)
             return GuidedBlock(analysis, G1, self._map(spec.guide, spec.guide_fields, start=0.1), gate)

@@ -48,7 +48,8 @@ class GatedStep:
     gate : Gated
         :math:`\Phi`.
     level : Tensor, optional
-        The noise level as the gates take it: one number, one for each picture, or a map ``(n, 1, y, x)``.
+        The noise level as the gates take it: one number, one for each picture, or a map ``(n, 1, y, x)``; a second
+        channel is the correlation.
     half : bool
         Whether responses are computed in bfloat16; the stream stays as it is.
     """
@@ -72,7 +73,7 @@ class GatedStep:
         """
         if self.half:
             return "a block in bfloat16 has no compiled form"
-        if self.level is not None and self.level.dim() and self.level.shape[1:] != (1, 1, 1):
+        if self.level is not None and self.level.dim() and self.level.shape[2:] != (1, 1):
             return "a map of noise levels has no compiled form"
         state = [(each.data_ptr(), version(each)) for part in self.modules() for each in _tensors(part)]
         if self.gate not in _FORMS or _FORMS[self.gate][0] != state:

@@ -68,33 +68,40 @@ class NoisyPatches(Pairs):
 
     def batch(self, indices: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
         """Noisy and clean patches; they depend on seed, epoch and the first index."""
-        count = len(indices)
-        draw = torch.Generator(self.device)
-        first = int(indices[0]) if count else 0
-        draw.manual_seed(int(stream("noise", "train", self.seed, epoch * self.count + first).integers(2**62)))
+        draw = self.drawn(indices, epoch)
+        clean = self.clean(len(indices), draw)
+        low, high = self.noise
+        level = low + (high - low) * torch.rand(len(clean), 1, 1, 1, generator=draw, device=self.device)
+        noisy = clean + level * torch.randn(clean.shape, generator=draw, device=self.device)
+        if low < high:
+            noisy = torch.cat([noisy, level.expand(-1, 1, self.size, self.size)], dim=1)
+        return noisy, clean
+
+    def drawn(self, indices: Tensor, epoch: int) -> torch.Generator:
+        """Random numbers that depend on seed, epoch and the first index."""
+        first = int(indices[0]) if len(indices) else 0
+        seed = int(stream("noise", "train", self.seed, epoch * self.count + first).integers(2**62))
+        return torch.Generator(self.device).manual_seed(seed)
+
+    def clean(self, count: int, draw: torch.Generator) -> Tensor:
+        """So many patches without noise, from places drawn."""
         at = torch.rand(3, count, generator=draw, device=self.device, dtype=torch.float64)
         start, height, width = self.places[:, torch.searchsorted(self.shares, at[2], right=True)]
         top, left = (at[0] * (height - self.size + 1)).long(), (at[1] * (width - self.size + 1)).long()
         steps = torch.arange(self.size, device=self.device)
         rows = (top[:, None] + steps)[:, :, None] * width[:, None, None]
         index = start[:, None, None] + rows + (left[:, None] + steps)[:, None, :]
-        clean = self.pixels[:, index].movedim(0, 1).float()
-        low, high = self.noise
-        level = low + (high - low) * torch.rand(count, 1, 1, 1, generator=draw, device=self.device)
-        noisy = clean + level * torch.randn(clean.shape, generator=draw, device=self.device)
-        if low < high:
-            noisy = torch.cat([noisy, level.expand(-1, 1, self.size, self.size)], dim=1)
-        return noisy, clean
+        return self.pixels[:, index].movedim(0, 1).float()
 
 
 class LevelInput(nn.Module):
-    """A network that takes the noise level, fed with pictures whose last channel holds it."""
+    """A network that is told of the noise, fed with pictures whose last ``told`` channels hold it."""
 
-    def __init__(self, network: nn.Module) -> None:
+    def __init__(self, network: nn.Module, told: int = 1) -> None:
         super().__init__()
-        self.network = network
+        self.network, self.told = network, told
 
     def forward(self, u: Tensor) -> Tensor:
-        """``network(picture, level)``; a patch has one level."""
-        result: Tensor = self.network(u[:, :-1], u[:, -1:, :1, :1])
+        """``network(picture, level)``, and the correlation where there is one; a patch has one of each."""
+        result: Tensor = self.network(u[:, : -self.told], *u[:, -self.told :, :1, :1].split(1, dim=1))
         return result

@@ -95,7 +95,7 @@ def _maps(step: GatedStep, form: GatedForm, scale: Tensor) -> Maps:
 
 
 def _column(level: Tensor | None) -> Tensor | None:
-    return None if level is None else level.reshape(-1, 1, 1, 1)
+    return None if level is None else level.reshape(-1, level.shape[1] if level.dim() else 1, 1, 1)
 
 
 def _by_pairs(weight: Tensor) -> Array:
