@@ -1,6 +1,7 @@
 """Train the networks that `whorl.denoise` takes on with noise as it is, for a given time.
 
-    PYTHONPATH=src python experiments/photo/real_noise.py photo-grey --train CTrain400 --out DIR --device cuda --seconds 180
+    PYTHONPATH=src python experiments/photo/real_noise.py photo-grey --train CTrain400 --out DIR --device cuda
+        --seconds 180
 
 White noise stays nearly half of what a network sees; the rest is filtered, demosaicked, compressed, or counts photons.
 The network is told the standard deviation of the noise and, as one more number, the correlation between neighbours;
@@ -40,8 +41,8 @@ SHARES = {
 }
 """Kinds of noise in a batch, by the channels of a picture."""
 
-LUMINANCE = """16 11 10 16 24 40 51 61 12 12 14 19 26 58 60 55 14 13 16 24 40 57 69 56 14 17 22 29 51 87 80 62 18 22 37 56
-68 109 103 77 24 35 55 64 81 104 113 92 49 64 78 87 103 121 120 101 72 92 95 98 112 100 103 99"""
+LUMINANCE = """16 11 10 16 24 40 51 61 12 12 14 19 26 58 60 55 14 13 16 24 40 57 69 56 14 17 22 29 51 87 80 62 18 22 37
+56 68 109 103 77 24 35 55 64 81 104 113 92 49 64 78 87 103 121 120 101 72 92 95 98 112 100 103 99"""
 CHROMINANCE = (
     """17 18 24 47 99 99 99 99 18 21 26 66 99 99 99 99 24 26 56 99 99 99 99 99 47 66 99 99 99 99 99 99""" + " 99" * 32
 )

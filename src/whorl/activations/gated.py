@@ -35,8 +35,8 @@ class Gated(nn.Module):
     weights). :math:`B_\rho` is a binomial filter of radius :math:`\rho`: it removes what aliases when fields are
     squared, as smoothing the structure tensor does. :math:`t` is a number given from outside, the logarithm of the
     noise level: with :math:`d_h = 1`, where training begins, gates see everything in units of the noise. A second
-    number :math:`r`, the correlation of the noise between neighbours, enters in the same way, as :math:`c'_f\, r` beside
-    :math:`c_f\, t` and :math:`d'_h\, r` beside :math:`d_h\, t`; for white noise it is 0.
+    number :math:`r`, the correlation of the noise between neighbours, enters in the same way, as :math:`c'_f\, r`
+    beside :math:`c_f\, t` and :math:`d'_h\, r` beside :math:`d_h\, t`; for white noise it is 0.
 
     Parameters
     ----------
