@@ -1,9 +1,6 @@
 """What the compiled engine promises beyond agreement: bits, inputs, and the choice of the engine."""
 
 import logging
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -158,25 +155,6 @@ def test_training_moves_the_numbers_a_compiled_step_uses(rng):
     with torch.no_grad():
         g._contrast.log.add_(0.5)
     assert not torch.equal(model.step(u), before)
-
-
-def test_kernels_are_kept_on_disk(tmp_path):
-    """A second process finds the machine code of the first."""
-    code = (
-        "import torch, whorl, numba\n"
-        "from whorl.engines.cpu.plane.pipeline import pipeline\n"
-        "model = whorl.models.build('perona-malik', contrast=3.0)\n"
-        "model.step(torch.rand(1, 1, 8, 8), 0.1, engine='numba')\n"
-        "stats = pipeline(1, 0, 1, 1).stats\n"
-        "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))\n"
-    )
-    source = str(Path(models.__file__).parents[2])
-    found = []
-    for _ in range(2):
-        environment = {"PYTHONPATH": source, "NUMBA_CACHE_DIR": str(tmp_path), "PATH": "", "OMP_NUM_THREADS": "1"}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        found.append(done.stdout.split())
-    assert found == [["0", "1"], ["1", "0"]]
 
 
 @pytest.mark.parametrize("name", ["gerig", "weickert-brox"])

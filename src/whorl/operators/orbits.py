@@ -16,7 +16,19 @@ from torch import Tensor
 
 from whorl.operators.steerable import SteerableMap
 
-__all__ = ["EQUAL", "GROUP", "ODD", "OPPOSITE", "RADIUS", "TWICE_ODD", "Factors", "coefficients", "factors", "grouped"]
+__all__ = [
+    "EQUAL",
+    "GROUP",
+    "ODD",
+    "OPPOSITE",
+    "RADIUS",
+    "TWICE_ODD",
+    "Factors",
+    "coefficients",
+    "factors",
+    "grouped",
+    "padded",
+]
 
 RADIUS = 2
 
@@ -51,13 +63,18 @@ def factors(K: SteerableMap) -> Factors | None:
     return None if taps is None else Factors(taps, [weight.detach() for weight in K.mixing])
 
 
+def padded(count: int) -> int:
+    """So many outputs as whole groups."""
+    return -(-count // GROUP) * GROUP
+
+
 def grouped(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     """A matrix ``(outputs, inputs)`` as kernels read it: group by group of outputs, the numbers of an input first.
 
     Missing outputs of the last group are zeros.
     """
     outputs, inputs = matrix.shape
-    whole = np.zeros((-(-outputs // GROUP) * GROUP, inputs), np.float32)
+    whole = np.zeros((padded(outputs), inputs), np.float32)
     whole[:outputs] = matrix
     return np.ascontiguousarray(whole.reshape(-1, GROUP, inputs).transpose(0, 2, 1)).reshape(-1)
 

@@ -89,8 +89,12 @@ def by_literal(*implementations: Callable[..., Any], inside: bool = False) -> Ca
 
 
 def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Numba's ``intrinsic``: a function of the types that says how to generate the code; kernels call it on values."""
-    result: Callable[..., Any] = numba_intrinsic(function)
+    """Numba's ``intrinsic``: a function of the types that says how to generate the code; kernels call it on values.
+
+    Constants come as literal types. Kernels must find it in its module, not in their closure: Numba gives it a random
+    name in each process, so that a kernel that closes over it is never found in the cache.
+    """
+    result: Callable[..., Any] = numba_intrinsic(prefer_literal=True)(function)
     return result
 
 

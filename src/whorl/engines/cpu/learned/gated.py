@@ -28,13 +28,13 @@ from whorl.engines.cpu.learned.gates import (
     squares,
 )
 from whorl.engines.cpu.learned.lanes import LANES
-from whorl.engines.cpu.learned.matrix_product import padded, product
+from whorl.engines.cpu.learned.matrix_product import product
 from whorl.engines.cpu.learned.numbers import Maps, Room, maps_of, offsets, sizes
-from whorl.engines.cpu.learned.stencil_rows import mixed_stencils, transposes
+from whorl.engines.cpu.learned.stencil_rows import TOGETHER, mix_stencils, transpose_stencils
 from whorl.engines.cpu.plane.rows import copy_row
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
-from whorl.operators.orbits import RADIUS
+from whorl.operators.orbits import RADIUS, padded
 from whorl.steps import GatedForm, GatedNumbers, GatedStep
 
 __all__ = ["applied"]
@@ -99,11 +99,22 @@ def _load(u: Any, base: int, H: int, W: int, y: int, x: int, rows: Any, target: 
         put(rows, target + j, at(u, line + mirrored(x + j, W)))
 
 
+_padded = compiled(inside=True)(padded)
+
+
+@compiled(inside=True)
+def _five(y: int, size: int) -> tuple[int, int, int, int, int]:
+    """Where the rows lie that follow each other in rounds of five: two above, one above, here, one and two below."""
+    return (
+        (y - 2) % 5 * size + LANES, (y - 1) % 5 * size + LANES, y % 5 * size + LANES, (y + 1) % 5 * size + LANES,
+        (y + 2) % 5 * size + LANES,
+    )  # fmt: skip
+
+
 @cache
 def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
     """The kernel that fills a tile, for so many stencils of each order, with smoothed invariants or without."""
     stamp = source_stamp()
-    begin, more, transpose = mixed_stencils(profiles, 2, True), mixed_stencils(profiles, 2, False), transposes(profiles)
     P0, P1, P2 = profiles
     margin = RADIUS + rho
 
@@ -118,11 +129,11 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
         wide = pitch + 2 * LANES
         # Where things lie: the responses of the stencils, and in every row the components of fields of the orders 1
         # and 2, the fields of order 0, and what gates see of the others.
-        c1 = padded(C * P0) * pitch
-        s1 = c1 + padded(C * P1) * pitch
-        c2 = s1 + padded(C * P1) * pitch
-        s2 = c2 + padded(C * P2) * pitch
-        n0, n1, n2 = padded(F0) * pitch, padded(F1) * pitch, padded(F2) * pitch
+        c1 = _padded(C * P0) * pitch
+        s1 = c1 + _padded(C * P1) * pitch
+        c2 = s1 + _padded(C * P1) * pitch
+        s2 = c2 + _padded(C * P2) * pitch
+        n0, n1, n2 = _padded(F0) * pitch, _padded(F1) * pitch, _padded(F2) * pitch
         count = n0 + n1 + n2
         size = count + 2 * (n1 + n2)
         for j in range(nothing.shape[0]):
@@ -137,28 +148,19 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
             for c in range(C):
                 _load(u, base + c * H * W, H, W, y, left, stream, (y % 5 * C + c) * wide + LANES - RADIUS, width)
         for y in range(first, y1 + margin):
-            # Where rows of five begin: two above, one above, here, one below, two below.
-            t2, t1, t0 = ((y - 2) % 5 * C * wide + LANES, (y - 1) % 5 * C * wide + LANES, y % 5 * C * wide + LANES)
-            b1, b2 = (y + 1) % 5 * C * wide + LANES, (y + 2) % 5 * C * wide + LANES
+            five = _five(y, C * wide)
             next_row = base + mirrored(y + 3, H) * W + x0
             for c in range(C):
-                _load(u, base + c * H * W, H, W, y + 2, left, stream, b2 + c * wide - RADIUS, width)
+                _load(u, base + c * H * W, H, W, y + 2, left, stream, five[4] + c * wide - RADIUS, width)
                 for x in range(0, x1 - x0, 16):
                     expect(u, next_row + c * H * W + x)
             new = y % (rho + 1) * size + LANES
             scalars = new + 2 * (n1 + n2)
+            places = scalars, new, new + n1, new + 2 * n1, new + 2 * n1 + n2
             for x in range(0, pitch, LANES):
-                begin(
-                    stream, t2 + x, t1 + x, t0 + x, b1 + x, b2 + x, wide, taps, A0, 0, F0, A1, 0, F1, A2, 0, F2, v,
-                    scalars + x, new + x, new + n1 + x, new + 2 * n1 + x, new + 2 * n1 + n2 + x, pitch,
-                )  # fmt: skip
-                for c in range(2, C, 2):
-                    w = c * wide + x
-                    more(
-                        stream, t2 + w, t1 + w, t0 + w, b1 + w, b2 + w, wide, taps, A0, c * P0 * F0, F0,
-                        A1, c * P1 * F1, F1, A2, c * P2 * F2, F2, v, scalars + x, new + x, new + n1 + x,
-                        new + 2 * n1 + x, new + 2 * n1 + n2 + x, pitch,
-                    )  # fmt: skip
+                mix_stencils(profiles, True, stream, five, wide, taps, A0, A1, A2, fields, 0, v, places, x, pitch)
+                for c in range(TOGETHER, C, TOGETHER):
+                    mix_stencils(profiles, False, stream, five, wide, taps, A0, A1, A2, fields, c, v, places, x, pitch)
             if rho == 0:
                 logarithms_of_squares(v, new, new + n1, scalars + n0, n1)
                 logarithms_of_squares(v, new + 2 * n1, new + 2 * n1 + n2, scalars + n0 + n1, n2)
@@ -183,16 +185,11 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
             product(B2, nothing, C * P2, F2, v, old + 2 * n1, S, c2, pitch)
             product(B2, nothing, C * P2, F2, v, old + 2 * n1 + n2, S, s2, pitch)
             r = y - rho
-            t2, t1, t0 = ((r - 2) % 5 * C * wide + LANES, (r - 1) % 5 * C * wide + LANES, r % 5 * C * wide + LANES)
-            b1, b2 = (r + 1) % 5 * C * wide + LANES, (r + 2) % 5 * C * wide + LANES
+            five = _five(r, C * wide)
             for c in range(C):
-                w = c * wide
-                transpose(
-                    S, c * P0 * pitch, c1 + c * P1 * pitch, s1 + c * P1 * pitch, c2 + c * P2 * pitch,
-                    s2 + c * P2 * pitch, pitch, transposed_taps, sums, t2 + w, t1 + w, t0 + w, b1 + w, b2 + w,
-                )  # fmt: skip
+                transpose_stencils(profiles, S, (0, c1, s1, c2, s2), c, pitch, transposed_taps, sums, five, wide)
                 if r - 2 >= y0:
-                    place, total = base + (c * H + r - 2) * W + x0, t2 + w + margin
+                    place, total = base + (c * H + r - 2) * W + x0, five[0] + c * wide + margin
                     for j in range(x1 - x0):
                         put(out, place + j, fma(-tau, at(sums, total + j), at(u, place + j)))
         return stamp

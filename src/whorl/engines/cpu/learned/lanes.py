@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding, ir
+from numba import types
 from numba.core import cgutils
 
 __all__ = ["LANES", "Memory", "Vector", "memories", "nothing", "rounds"]
@@ -105,11 +106,16 @@ def nothing(builder: ir.IRBuilder) -> Vector:
 
 
 def memories(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
-    """The arguments of an intrinsic: arrays as :class:`Memory`, whole numbers as they are."""
-    return [
-        Memory(builder, context.make_array(kind)(context, builder, value).data) if hasattr(kind, "layout") else value
-        for kind, value in zip(signature.args, arguments, strict=True)
-    ]
+    """The arguments of an intrinsic: arrays as :class:`Memory`, tuples as lists, whole numbers as they are."""
+
+    def readable(kind: Any, value: Any) -> Any:
+        if isinstance(kind, types.BaseTuple):
+            return cgutils.unpack_tuple(builder, value)
+        if isinstance(kind, types.Array):
+            return Memory(builder, context.make_array(kind)(context, builder, value).data)
+        return value
+
+    return [readable(*each) for each in zip(signature.args, arguments, strict=True)]
 
 
 def rounds(builder: ir.IRBuilder, count: Any, carried: list[Carried], body: Callable[[Any], list[Vector]]) -> None:

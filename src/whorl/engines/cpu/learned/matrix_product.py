@@ -9,13 +9,7 @@ from whorl.engines.cpu.arithmetic import compiled, intrinsic
 from whorl.engines.cpu.learned.lanes import LANES, memories, rounds
 from whorl.operators.orbits import GROUP
 
-__all__ = ["padded", "product"]
-
-
-@compiled(inside=True)
-def padded(count: int) -> int:
-    """So many outputs as whole groups."""
-    return -(-count // GROUP) * GROUP
+__all__ = ["product"]
 
 
 def _group(vectors: int) -> Callable[..., None]:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl.engines.cpu.learned.lanes import LANES
-from whorl.engines.cpu.learned.matrix_product import padded
-from whorl.operators.orbits import grouped
+from whorl.operators.orbits import grouped, padded
 from whorl.steps import GatedForm, GatedStep
 
 __all__ = ["Maps", "Room", "maps_of", "offsets", "sizes"]

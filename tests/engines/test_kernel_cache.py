@@ -1,0 +1,43 @@
+"""Machine code is kept on disk: a second process compiles nothing and stores nothing, whatever kernels it runs."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numba")
+
+from kernel_kinds import KINDS
+
+import whorl
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory):
+    """Of two processes, one after the other: how often Numba compiled, and the files of its cache afterwards."""
+    folder = tmp_path_factory.mktemp("numba")
+    source = str(Path(whorl.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": source, "NUMBA_CACHE_DIR": str(folder), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, Path(__file__).with_name("kernel_kinds.py")]
+    found = []
+    for _ in range(2):
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+        files = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+        found.append((json.loads(done.stdout), files))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_second_process_compiles_nothing(twice, kind):
+    (first, _), (second, _) = twice
+    assert first[kind] > 0
+    assert second[kind] == 0
+
+
+def test_a_second_process_stores_nothing(twice):
+    (_, first), (_, second) = twice
+    assert len(first) > len(KINDS)
+    assert second == first
