@@ -165,6 +165,16 @@ def test_axes_that_are_not_of_space(tmp_path, refused, kind, axis):
     assert "separate volumes" in message
 
 
+@pytest.mark.parametrize("axis", [0, 2])
+def test_axes_without_a_direction_in_space(tmp_path, refused, axis):
+    """Many writers say so in place of a kind."""
+    directions = 0.5 * np.eye(3)
+    directions[axis] = np.nan
+    header = {"encoding": "raw", "space": "left-posterior-superior", "space directions": directions}
+    nrrd.write(str(tmp_path / "v.nrrd"), samples((8, 9, 3)).T, header)
+    assert f"axis {axis + 1} is of kind list" in refused(tmp_path / "v.nrrd")
+
+
 def test_contradicting_options(tmp_path, refused):
     tifffile.imwrite(tmp_path / "v.tif", samples(kind="uint16"), photometric="minisblack")
     assert "contradict" in refused(tmp_path / "v.tif", "--volume", "--pages", "separate")

@@ -22,18 +22,20 @@ FENCE = 4096
 
 
 def steps() -> dict[str, float]:
-    """Cubic and other voxels, aligned and odd sizes."""
+    """Cubic and other voxels, aligned and odd sizes, large and small values."""
     found = {}
-    for name in ("perona-malik", "uncoupled", "weickert-brox", "eed"):
-        for spacing, shape, channels in (((1.0, 1.0, 1.0), (4, 6, 12), 1), ((2.0, 1.5, 0.8), (3, 5, 9), 2)):
-            sigma = {"sigma": 0.5} if name == "eed" else {}
-            model = build(name, contrast=0.5, spacing=spacing, **sigma).to(DEVICE)
-            u = torch.randn(1, channels if name == "eed" else 1, *shape, device=DEVICE)
-            time = model.automatic_step()
-            with torch.no_grad():
-                result, exact = model(u, time, engine="triton"), model(u.double(), time, engine="reference")
-            change = exact - u.double()
-            found[f"{name} {spacing}"] = float(((result - u).double() - change).norm() / change.norm())
+    sizes = (((1.0, 1.0, 1.0), (4, 6, 12), 1), ((2.0, 1.5, 0.8), (3, 5, 9), 2))
+    cases = [(name, *size, 1.0) for name in ("perona-malik", "uncoupled", "weickert-brox", "eed") for size in sizes]
+    cases += [(name, *sizes[1], unit) for name in ("weickert-brox", "eed") for unit in (1e9, 1e-12)]
+    for name, spacing, shape, channels, unit in cases:
+        sigma = {"sigma": 0.5} if name == "eed" else {}
+        model = build(name, contrast=0.5 * unit, spacing=spacing, **sigma).to(DEVICE)
+        u = unit * torch.randn(1, channels if name == "eed" else 1, *shape, device=DEVICE)
+        time = model.automatic_step()
+        with torch.no_grad():
+            result, exact = model(u, time, engine="triton"), model(u.double(), time, engine="reference")
+        change = exact - u.double()
+        found[f"{name} {spacing} of {unit:g}"] = float(((result - u).double() - change).norm() / change.norm())
     return found
 
 

@@ -52,9 +52,33 @@ def test_masked_arrays_are_refused_before_their_mask_is_lost(caller, call, maske
         call(np.ma.masked_array(GREY, MASK & masked))
 
 
+WINDOWS = {
+    "large.map": lambda u: large.map(u, "gerig", contrast=9.0, time=1.0, tile=12),
+    "large.map with noise": lambda u: large.map(u, "gerig", noise=9.0, tile=12),
+    "large.map by a network": lambda u: large.map(u, whorl.load("photo-8k"), noise=15.0, tile=12),
+    "large.map of dask": lambda u: large.map(
+        pytest.importorskip("dask.array").from_array(u, chunks=12), "gerig", contrast=9.0, time=1.0
+    ).compute(),
+    "network.remove": lambda u: whorl.load("photo-8k").remove(torch.from_numpy(u)[None, None], 15.0),
+}
+
+
+@pytest.mark.parametrize("call", WINDOWS.values(), ids=WINDOWS)
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_nan_and_infinity_are_refused_in_windows_and_in_tensors(call, value):
+    """Wherever they lie: here in the last window."""
+    broken = GREY.copy()
+    broken[23, 29] = value
+    with pytest.raises(ValueError, match=r"the image holds 1 NaN or infinite value\(s\)"):
+        call(broken)
+
+
 def test_masked_arrays_are_refused_in_windows_and_as_masks():
     with pytest.raises(ValueError, match="large.map: the image is a masked array"):
         large.map(np.ma.masked_array(GREY, MASK), "gerig", contrast=9.0)
+    dask = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="large.map: the image is a masked array"):
+        large.map(dask.from_array(np.ma.masked_array(GREY, MASK), chunks=12), "gerig", contrast=9.0)
     with pytest.raises(ValueError, match="inpaint: the mask is a masked array"):
         whorl.inpaint(GREY, np.ma.masked_array(MASK, ~MASK))
 

@@ -14,6 +14,7 @@ from whorl.denoising import Denoising
 from whorl.files import Page
 from whorl.files.layout import pixel_aspect
 from whorl.files.volume import VolumeFile
+from whorl.foundations import validation
 from whorl.foundations.arrays import placed
 from whorl.large import Stage, denoising_stages, stages
 from whorl.large.pictures import sample_blocks
@@ -150,8 +151,8 @@ class ByNetwork(Treatment):
 def _tensors(
     blocks: Callable[[], Iterable[NDArray[Any]]], device: torch.device | None = None
 ) -> Callable[[], Iterator[Tensor]]:
-    """The blocks as a policy asks for samples."""
-    return lambda: (torch.from_numpy(block)[None].to(device) for block in blocks())
+    """The blocks as a policy asks for samples; what cannot be filtered must not be measured either."""
+    return lambda: (validation.finite(torch.from_numpy(block)[None].to(device), "the filter") for block in blocks())
 
 
 def voxel_aspect(sizes: Sequence[float] | None) -> tuple[float, ...]:

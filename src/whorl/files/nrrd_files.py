@@ -41,7 +41,7 @@ class NrrdFile(RawVolume):
         sizes = [int(size) for size in header["sizes"]]
         if len(sizes) != 3:
             raise FileError(f"{path}: has {len(sizes)} axes; only volumes of three axes can be filtered. Split it.")
-        for axis, kind in enumerate(header.get("kinds", ())):
+        for axis, kind in enumerate(_kinds(header)):
             if kind.lower() not in SPATIAL:
                 raise FileError(
                     f"{path}: axis {axis + 1} is of kind {kind}, not of space, and must not be smoothed across. "
@@ -68,6 +68,14 @@ class NrrdFile(RawVolume):
             file.write(self.head)
             with PACKERS[self.encoded](file, "wb", 6) as packed:
                 self.pour(packed, result)
+
+
+def _kinds(header: Any) -> list[str]:
+    """The kind of each axis; one whose samples have no direction in space is a list, whatever else it is called."""
+    directions = np.asarray(header.get("space directions", np.zeros((3, 3))), float)
+    lists = np.isnan(directions).all(axis=1) & (np.asarray(header["sizes"]) > 1)
+    kinds = header.get("kinds", ["none"] * 3)
+    return ["list" if listed and kind.lower() in SPATIAL else kind for kind, listed in zip(kinds, lists, strict=True)]
 
 
 def _spacing(path: Path, header: Any) -> tuple[float, ...] | None:

@@ -69,8 +69,8 @@ def to_tensor(
 
 
 def check_unmasked(array: Any, caller: str, what: str = "image") -> None:
-    """Refuse an array of ``numpy.ma``: its mask would be lost."""
-    if isinstance(array, np.ma.MaskedArray):
+    """Refuse an array of ``numpy.ma``, or one of dask made of such: its mask would be lost."""
+    if isinstance(getattr(array, "_meta", array), np.ma.MaskedArray):
         raise ShapeError(
             f"{caller}: the {what} is a masked array, and what it masks would come back. Fill it with "
             f"whorl.inpaint(image.data, image.mask), or take {what}.filled(value)."

@@ -152,7 +152,7 @@ def _samples(image: Any, axis: int | None) -> Iterator[torch.Tensor]:
         where = [*place]
         if axis is not None:
             where.insert(axis, slice(None))
-        part = torch.from_numpy(np.asarray(image[tuple(where)]).astype(kind))
+        part = validation.finite(torch.from_numpy(np.asarray(image[tuple(where)]).astype(kind)), "large.map")
         yield part[None, None] if axis is None else part.movedim(axis, 0)[None].contiguous()
 
 

@@ -108,6 +108,7 @@ class TrainedNetwork(nn.Module, ABC):
         The picture is scaled to the noise that the network was trained for, and back; see
         :class:`~whorl.networks.Denoiser`. ``eight_bits`` says that black is 0 and white 255.
         """
+        validation.finite(u, "denoise")
         return Denoiser(self, noise, *value_range(u, eight_bits))(u)
 
     def saved(self) -> dict[str, Tensor]:
@@ -149,7 +150,7 @@ class TrainedNetwork(nn.Module, ABC):
                 f"denoise: expected a picture (y, x), got shape {tuple(image.shape)}. "
                 "For colour name the channel_axis, usually -1."
             )
-        level = level_of(validation.finite(u, "denoise"), noise)
+        level = level_of(u, noise)
         if level == 0:
             return image.clone() if isinstance(image, Tensor) else image.copy()
         target = u.device if device is None else torch.device(device)
