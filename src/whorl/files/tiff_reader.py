@@ -3,6 +3,8 @@
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +111,7 @@ class _TiffPage(Page):
         if self._is_raw():
             self._read_rows(window, top, left)
         else:
-            for index in self._touched(top, bottom, left, right):
-                segment, (plane, y, x) = self._segment(index)
+            for segment, plane, y, x in self._touched(top, bottom, left, right):
                 upper, lower = max(top, y), min(bottom, y + segment.shape[0])
                 first, last = max(left, x), min(right, x + segment.shape[1])
                 target = window[..., plane : plane + 1] if self.planar else window
@@ -139,28 +140,22 @@ class _TiffPage(Page):
                 raise FileError(f"{self.path}: truncated in row {top + row}. Get the file again.")
             window[row] = np.frombuffer(data, stored).reshape(window.shape[1:])
 
-    def _touched(self, top: int, bottom: int, left: int, right: int) -> Iterator[int]:
-        """Numbers of the strips or tiles that share a pixel with the window, in all planes."""
+    def _touched(self, top: int, bottom: int, left: int, right: int) -> Iterator[tuple[NDArray[Any], int, int, int]]:
+        """The strips or tiles that share a pixel with the window, decoded: ``(y, x, samples)``; plane, top and left."""
         rows, columns = self._segment_size()
-        across = math.ceil(self.layout.width / columns)
-        down = math.ceil(self.layout.height / rows)
-        for plane in range(int(self.page.samplesperpixel) if self.planar else 1):
-            for y in range(top // rows, math.ceil(bottom / rows)):
-                for x in range(left // columns, math.ceil(right / columns)):
-                    yield (plane * down + y) * across + x
+        across, down = math.ceil(self.layout.width / columns), math.ceil(self.layout.height / rows)
+        planes = range(int(self.page.samplesperpixel) if self.planar else 1)
+        places = range(top // rows, math.ceil(bottom / rows)), range(left // columns, math.ceil(right / columns))
+        for plane, y, x in product(planes, *places):
+            index = (plane * down + y) * across + x
+            segment = self.cache.get((id(self.page), index), partial(self._decode, index, rows, columns))
+            yield segment, plane, y * rows, x * columns
 
     def _segment_size(self) -> tuple[int, int]:
         page = self.page
         if page.is_tiled:
             return int(page.tilelength), int(page.tilewidth)
         return min(int(page.rowsperstrip), self.layout.height), self.layout.width
-
-    def _segment(self, index: int) -> tuple[NDArray[Any], tuple[int, int, int]]:
-        """The decoded segment ``(y, x, samples)`` and its plane, top and left."""
-        rows, columns = self._segment_size()
-        across, down = math.ceil(self.layout.width / columns), math.ceil(self.layout.height / rows)
-        place = index // (across * down), index // across % down * rows, index % across * columns
-        return self.cache.get((id(self.page), index), lambda: self._decode(index, rows, columns)), place
 
     def _decode(self, index: int, rows: int, columns: int) -> NDArray[Any]:
         page = self.page

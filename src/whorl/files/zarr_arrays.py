@@ -133,7 +133,7 @@ class _ZarrPage(Page):
         self.axes, self.page = axes, page
 
     def _read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
-        place, order = _place(self.array.ndim, self.axes, self.page, slice(top, bottom), slice(left, right))
+        place, order = place_of(self.array.ndim, self.axes, self.page, (slice(top, bottom), slice(left, right)))
         block = np.asarray(self.array[place]).transpose(order)
         return block.reshape(bottom - top, right - left, self.layout.channels).astype(self.layout.dtype, copy=False)
 
@@ -147,8 +147,8 @@ class _ZarrCanvas(Canvas):
             size = self.array.shape[self.axes[0]], self.array.shape[self.axes[1]]
             block = plain_samples(block, *self.frame)
             top, left, block = turned(top, left, block, metadata.orientation, size)
-        rows, columns = slice(top, top + block.shape[0]), slice(left, left + block.shape[1])
-        place, order = _place(self.array.ndim, self.axes, self.page, rows, columns)
+        parts = slice(top, top + block.shape[0]), slice(left, left + block.shape[1])
+        place, order = place_of(self.array.ndim, self.axes, self.page, parts)
         samples = block if self.axes[2] is not None else block[..., 0]
         self.array[place] = samples.transpose(np.argsort(order))
 
@@ -178,13 +178,17 @@ def _named(array: Any) -> Sequence[str | None] | None:
     return names if isinstance(names, list | tuple) and len(names) == array.ndim else None
 
 
-def _place(ndim: int, axes: Axes, page: tuple[int, ...], rows: slice, columns: slice) -> tuple[Any, list[int]]:
-    """Index of a block, and the order of the remaining axes that makes it ``(y, x, channel)``."""
-    outer = iter(page)
-    index = [rows if axis == axes[0] else columns if axis == axes[1] else slice(None) for axis in range(ndim)]
-    full = tuple(part if axis in axes else next(outer) for axis, part in enumerate(index))
-    remaining = sorted(axis for axis in axes if axis is not None)
-    return full, [remaining.index(axis) for axis in axes if axis is not None]
+def place_of(
+    ndim: int, axes: Sequence[int | None], outer: Sequence[int], parts: Sequence[slice]
+) -> tuple[tuple[Any, ...], list[int]]:
+    """Index of a block, and the order of its axes that makes it ``axes``.
+
+    Of the first of these the ``parts`` are taken, of others all; ``outer`` numbers the axes that are none of them.
+    """
+    given, rest = dict(zip(axes, parts, strict=False)), iter(outer)
+    index = tuple(given.get(axis, slice(None)) if axis in axes else int(next(rest)) for axis in range(ndim))
+    kept = [axis for axis in axes if axis is not None]
+    return index, [sorted(kept).index(axis) for axis in kept]
 
 
 def _opened(path: Path) -> tuple[Any, Multiscale | None]:

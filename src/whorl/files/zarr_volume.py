@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.ome_zarr import Multiscale
 from whorl.files.volume import Box, Result, VolumeFile
-from whorl.files.zarr_arrays import ZarrReader, ZarrWriter
+from whorl.files.zarr_arrays import ZarrReader, ZarrWriter, place_of
 
 __all__ = ["ZarrVolume", "zarr_volume"]
 
@@ -59,42 +59,31 @@ class ZarrVolume(VolumeFile):
         image: Multiscale | None = self.page.metadata.array["image"]
         self.spacing = None if image is None else image.spacing(("z", "y", "x"))
 
-    def _index(self, number: int, place: Box) -> tuple[Any, ...]:
-        index: list[Any] = [slice(None)] * self.array.ndim
-        for axis, part in zip(self.space, place, strict=True):
-            index[axis] = part
-        for axis in reversed(self.outer):
-            number, index[axis] = divmod(number, self.array.shape[axis])
-        return tuple(index)
-
-    def _order(self) -> list[int]:
-        """Where channel, z, y and x stand when the other axes are gone."""
-        kept = sorted((*self.space, *([] if self.channel is None else [self.channel])))
-        wanted = (*([] if self.channel is None else [self.channel]), *self.space)
-        return [kept.index(axis) for axis in wanted]
+    def _place(self, number: int, place: Box) -> tuple[tuple[Any, ...], list[int]]:
+        """The index of a box in a volume, and the order of the axes there that makes them z, y, x and channel."""
+        outer = np.unravel_index(number, [self.array.shape[axis] for axis in self.outer])
+        return place_of(self.array.ndim, (*self.space, self.channel), outer, place)  # type: ignore[arg-type]
 
     def _read(self, number: int, place: Box) -> NDArray[Any]:
-        block = np.asarray(self.array[self._index(number, place)]).transpose(self._order())
-        return (block[None] if self.channel is None else block).astype(self.dtype, copy=False)
+        index, order = self._place(number, place)
+        block = np.asarray(self.array[index]).transpose(order)
+        return (block[None] if self.channel is None else np.moveaxis(block, -1, 0)).astype(self.dtype, copy=False)
 
     def write(self, part: Path, name: str, result: Result) -> None:
         """The array chunk by chunk, then the smaller sizes of an OME-Zarr image."""
         writer = ZarrWriter(part, name, [(self.page.layout, self.page.metadata)])
-        back = np.argsort(self._order())
         for number, place in itertools.product(range(self.count), self._chunks()):
-            block = result(number, place)
-            samples = block[0] if self.channel is None else block
-            writer.array[self._index(number, place)] = samples.transpose(back)
+            block, (index, order) = result(number, place), self._place(number, place)
+            samples = block[0] if self.channel is None else np.moveaxis(block, 0, -1)
+            writer.array[index] = samples.transpose(np.argsort(order))
         writer.finish()
 
     def _chunks(self) -> list[Box]:
         """Boxes of whole chunks, up to four along x: fewer and larger writes."""
         chunks = [int(self.array.chunks[axis]) for axis in self.space]
         chunks[2] *= 4
-        corners = itertools.product(*(range(0, size, side) for size, side in zip(self.shape, chunks, strict=True)))
-        boxes = []
-        for corner in corners:
-            ends = zip(corner, chunks, self.shape, strict=True)
-            z, y, x = (slice(start, min(start + side, size)) for start, side, size in ends)
-            boxes.append((z, y, x))
-        return boxes
+        spans = [
+            [slice(start, min(start + side, size)) for start in range(0, size, side)]
+            for size, side in zip(self.shape, chunks, strict=True)
+        ]
+        return [(z, y, x) for z, y, x in itertools.product(*spans)]

@@ -1,11 +1,11 @@
-"""Files that others made: looked at only where they are files, and read no further than a bound."""
+"""Files that others made: looked at only where they are files."""
 
 import stat
 from pathlib import Path
 
 from whorl.errors import FileError
 
-__all__ = ["check_regular", "read_bounded"]
+__all__ = ["check_regular"]
 
 
 def check_regular(path: Path) -> int:
@@ -20,15 +20,3 @@ def check_regular(path: Path) -> int:
     if not stat.S_ISREG(found.st_mode):
         raise FileError(f"{path}: is a pipe or a device, no file. Copy its contents into a file first.")
     return found.st_size
-
-
-def read_bounded(path: Path, most: int) -> bytes:
-    """All bytes of a file that cannot sensibly have more than ``most``."""
-    size = check_regular(path)
-    if size > most:
-        raise FileError(f"{path}: has {size} bytes, more than the {most} that such a file may have. Get it again.")
-    try:
-        with path.open("rb") as file:
-            return file.read(most)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from None
