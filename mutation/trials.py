@@ -296,6 +296,7 @@ def _pytest(places: Sequence[str], plugins: list[object]) -> int:
 def start(work: Callable[[], object], seconds: float | None = None) -> tuple[int, int]:
     """Start some work in a copy of this process, for so much time of a processor; the process and its answer's pipe."""
     reading, writing = os.pipe()
+    parent = os.getpid()
     child = os.fork()
     if child:
         os.close(writing)
@@ -303,7 +304,7 @@ def start(work: Callable[[], object], seconds: float | None = None) -> tuple[int
     try:
         os.close(reading)
         os.setsid()
-        _end_with_the_parent()
+        _end_with(parent)
         _quiet_and_bounded(seconds)
         try:
             found = work()
@@ -331,11 +332,16 @@ def _in_a_process(work: Callable[[], object], seconds: float | None = None) -> o
     return answer(*start(work, seconds), None if seconds is None else 10 * seconds)
 
 
-def _end_with_the_parent() -> None:
-    """A process in a session of its own outlives an interrupted parent unless the system is told to end it."""
+def _end_with(parent: int) -> None:
+    """A process in a session of its own outlives an interrupted parent unless the system is told to end it.
+
+    A parent that ended before the system was told sends no signal: the process has another parent then.
+    """
     if sys.platform == "linux":
         set_parent_death_signal = 1
         ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(0)
 
 
 def _quiet_and_bounded(seconds: float | None) -> None:
