@@ -7,6 +7,8 @@ same with the axes exchanged; order 2 of :math:`e_i(y)\, e_j(x)` with opposite s
 :math:`o_i(y)\, o_j(x)`. So a stencil has three to six different numbers.
 """
 
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +30,7 @@ __all__ = [
     "factors",
     "grouped",
     "padded",
+    "places",
 ]
 
 RADIUS = 2
@@ -66,6 +69,12 @@ def factors(K: SteerableMap) -> Factors | None:
 def padded(count: int) -> int:
     """So many outputs as whole groups."""
     return -(-count // GROUP) * GROUP
+
+
+def places(fields: Sequence[int], filled: Callable[[int], int]) -> list[int]:
+    """Where fields lie behind each other if those of every order are filled up to so many."""
+    begins = accumulate(map(filled, fields), initial=0)
+    return [begin + f for begin, count in zip(begins, fields, strict=False) for f in range(count)]
 
 
 def grouped(matrix: NDArray[np.float32]) -> NDArray[np.float32]:

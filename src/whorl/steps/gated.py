@@ -81,6 +81,20 @@ class GatedStep:
                 _FORMS[self.gate] = state, self._form()
         return _FORMS[self.gate][1]
 
+    def scales(self) -> Tensor:
+        """What the invariants of every field are multiplied with, for one noise level or that of each picture."""
+        return self.gate.scale(self._levels).flatten(1).detach()
+
+    def offsets(self, bias: Tensor) -> Tensor:
+        """The number that the gate of every field adds, likewise."""
+        return self.gate.offset(bias, self._levels).flatten(1).detach()
+
+    @property
+    def _levels(self) -> Tensor | None:
+        if self.level is None:
+            return None
+        return self.level.reshape(-1, self.level.shape[1] if self.level.dim() else 1, 1, 1)
+
     def modules(self) -> tuple[nn.Module, ...]:
         """Both operators and the gate."""
         return self.analysis, self.synthesis, self.gate

@@ -1,6 +1,5 @@
 """The trained numbers of a block in the order in which its compiled loops read them."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl.engines.cpu.learned.lanes import LANES
-from whorl.operators.orbits import grouped, padded
+from whorl.operators.orbits import grouped, padded, places
 from whorl.steps import GatedForm, GatedStep
 
 __all__ = ["Maps", "Room", "maps_of", "offsets", "sizes"]
@@ -50,16 +49,15 @@ def maps_of(step: GatedStep, form: GatedForm) -> list[Maps]:
     """For one noise level, or for that of each picture; found once for each state of the weights."""
     levels = None if step.level is None else step.level.flatten().tolist()
     if form not in _known or _known[form][0] != levels:
-        scales = step.gate.scale(_column(step.level)).flatten(1).detach()
-        _known[form] = levels, [_maps(step, form, scale) for scale in scales]
+        _known[form] = levels, [_maps(step, form, scale) for scale in step.scales()]
     return _known[form][1]
 
 
 def offsets(step: GatedStep, form: GatedForm, bias: Tensor) -> Array:
     """The numbers that the gates add, for each noise level."""
-    own = step.gate.offset(bias, _column(step.level)).flatten(1).detach().numpy()
+    own = step.offsets(bias).numpy()
     whole = np.zeros((len(own), sum(map(padded, form.fields))), np.float32)
-    whole[:, _places(form.fields)] = own
+    whole[:, places(form.fields, padded)] = own
     return whole
 
 
@@ -83,30 +81,17 @@ def sizes(form: GatedForm, pitch: int) -> tuple[int, ...]:
 
 def _maps(step: GatedStep, form: GatedForm, scale: Tensor) -> Maps:
     # Fields of the orders 1 and 2 are computed in units in which their invariants need no factor.
-    gate, roots, seen, places = step.gate, scale.sqrt(), scale.clone(), _places(form.fields)
+    gate, roots, seen, here = step.gate, scale.sqrt(), scale.clone(), places(form.fields, padded)
     roots[: gate.scalars], seen[gate.scalars :] = 1, 1
     units = [part[:, None, None] for part in roots.split(form.fields)]
     first = [_by_pairs(w * unit) for w, unit in zip(form.analysis.mixing, units, strict=True)]
     second = [grouped((w / unit).flatten(1).T.numpy()) for w, unit in zip(form.synthesis.mixing, units, strict=True)]
     matrix = np.zeros((sum(map(padded, form.fields)),) * 2, np.float32)
-    matrix[np.ix_(places, places)] = (gate.matrix.detach() * seen).numpy()
+    matrix[np.ix_(here, here)] = (gate.matrix.detach() * seen).numpy()
     return Maps(*(form.analysis.taps, *first, form.synthesis.taps, *second, grouped(matrix)))
-
-
-def _column(level: Tensor | None) -> Tensor | None:
-    return None if level is None else level.reshape(-1, level.shape[1] if level.dim() else 1, 1, 1)
 
 
 def _by_pairs(weight: Tensor) -> Array:
     """``w_fcp`` in the order of the loops: two channels, then the fields, then the numbers of both channels."""
     fields, _, profiles = weight.shape
     return np.ascontiguousarray(weight.view(fields, -1, 2 * profiles).transpose(0, 1).numpy()).reshape(-1)
-
-
-def _places(fields: Sequence[int]) -> list[int]:
-    """Where the fields are: each order begins with a whole group."""
-    begin, places = 0, []
-    for count in fields:
-        places += list(range(begin, begin + count))
-        begin += padded(count)
-    return places

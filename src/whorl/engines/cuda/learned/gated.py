@@ -152,47 +152,49 @@ def _begun(given: Tensor, u: Tensor, found: Matrices, margin: int) -> Prepared:
 
 def _fields(prepared: Prepared, found: Matrices, numbers: Tensor) -> Tensor:
     """The gated fields of the stream."""
-    u, v = prepared.copy, prepared.fields[0]
-    n, high, wide, _ = v.shape
-    smoothed, own, now = len(prepared.fields) > 1, int(len(numbers) > 1), prepared.number * n
-    BY, BX, warps, registers = Tiling.analysis
-    strips, steps = _cut(high, wide, n, BY, BX)
-    analysis_kernel[strips, n](
-        u, v, *found.analysis, found.gate, numbers, prepared.peaks, prepared.unit, found.field_unit,
-        prepared.scaled_by * n, now, own, high, wide, steps, C=u.shape[3], CB=found.channels, **found.sizes,
-        **found.taps, GATED=not smoothed, FAST=not interpreted(), BY=BY, BX=BX, num_warps=warps, num_stages=1,
-        maxnreg=registers, enable_fp_fusion=False,
+    u, (v, *gated) = prepared.copy, prepared.fields
+    own, now = int(len(numbers) > 1), prepared.number * len(u)
+    sizes = {"F": found.fields, "S": found.stored, "FAST": not interpreted()}
+    _start(
+        analysis_kernel, Tiling.analysis, v.shape,
+        u, v, found.analysis, found.gate, numbers, prepared.peaks, prepared.unit, found.field_unit,
+        prepared.scaled_by * len(u), now, own, C=u.shape[3], CB=found.channels, T=found.taps, GATED=not gated, **sizes,
     )  # fmt: skip
-    if not smoothed:
-        return v
-    gated = prepared.fields[1]
-    n, high, wide, _ = gated.shape
-    BY, BX, warps, registers = Tiling.gates
-    strips, steps = _cut(high, wide, n, BY, BX)
-    gate_kernel[strips, n](
-        v, gated, found.gate, numbers, prepared.peaks, found.field_unit, now, own, high, wide, steps, **found.sizes,
-        FAST=not interpreted(), BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers, enable_fp_fusion=False,
-    )  # fmt: skip
-    return gated
+    for target in gated:  # where invariants are smoothed, gates come later
+        _start(
+            gate_kernel, Tiling.gates, target.shape,
+            v, target, found.gate, numbers, prepared.peaks, found.field_unit, now, own, **sizes,
+        )  # fmt: skip
+    return prepared.fields[-1]
 
 
 def _stepped(
     u: Tensor, v: Tensor, found: Matrices, tau: Tensor, prepared: Prepared, margin: int, growth: float
 ) -> Tensor:
     """The stream after the step, prepared for the next application."""
-    n, H, W, C = u.shape
+    n = len(u)
     out, number, unit = torch.empty_like(u), prepared.number, found.copy_unit(growth)
-    BY, BX, warps, registers = Tiling.synthesis
-    strips, steps = _cut(H, W, n, BY, BX)
-    synthesis_kernel[strips, n](
-        v, u, out, prepared.copy, *found.synthesis, tau, prepared.peaks, found.field_unit, unit, number * n,
-        (number + 1) * n, H, W, steps, C=C, CB=found.channels, **found.sizes, **found.transposed_taps, MARGIN=margin,
-        BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers, enable_fp_fusion=False,
+    _start(
+        synthesis_kernel, Tiling.synthesis, u.shape,
+        v, u, out, prepared.copy, found.synthesis, tau, prepared.peaks, found.field_unit, unit, number * n,
+        (number + 1) * n, C=u.shape[3], CB=found.channels, F=found.fields, S=found.stored, T=found.transposed_taps,
+        MARGIN=margin,
     )  # fmt: skip
     result = out.permute(0, 3, 1, 2)
     state = _state(result, margin, found.components)
     _prepared[result] = replace(prepared, state=state, number=number + 1, scaled_by=number, unit=unit, reach=growth)
     return result
+
+
+def _start(kernel: Any, tile: tuple[Any, ...], shape: Sequence[int], *arguments: Any, **constants: Any) -> None:
+    """Start a kernel whose programs work on tiles of so many pictures, several of them one below the other."""
+    (n, high, wide, _), (BY, BX, warps, registers) = shape, tile
+    across, down = -(-wide // BX), -(-high // BY)
+    steps = max(1, down * across * n // Tiling.programs)
+    kernel[across * -(-down // steps), n](
+        *arguments, high, wide, steps, **constants, BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers,
+        enable_fp_fusion=False,
+    )  # fmt: skip
 
 
 def _room(shape: Sequence[int], device: torch.device) -> Tensor:
@@ -201,10 +203,3 @@ def _room(shape: Sequence[int], device: torch.device) -> Tensor:
     room = torch.empty(size + SLACK, dtype=torch.float16, device=device)
     room[size:].zero_()
     return room[:size].view(*shape)
-
-
-def _cut(high: int, wide: int, n: int, BY: int, BX: int) -> tuple[int, int]:
-    """Programs for one picture, and how many tiles each works on, one below the other."""
-    across, down = -(-wide // BX), -(-high // BY)
-    steps = max(1, down * across * n // Tiling.programs)
-    return across * -(-down // steps), steps

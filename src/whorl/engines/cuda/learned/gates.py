@@ -40,20 +40,24 @@ def inverse(x, FAST: tl.constexpr):
 
 
 @triton.jit
-def seen(
-    i0, i1, i2, numbers, unscaled, small, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr, FAST: tl.constexpr,
-):
+def seen(i, numbers, unscaled, small, F: tl.constexpr, FAST: tl.constexpr):
     """What the gates look at, from fields of order 0 and squared lengths of the others.
 
     `numbers` holds their factors, and behind them what the gates add; fields are to be multiplied by `unscaled`. All
     is multiplied by `small`, a power of two, so that nothing overflows; it is 1 unless the stream is unusual. FAST
     functions of the device are right to two or three roundings of float32.
     """
-    a0 = i0 * (tl.load(numbers + tl.arange(0, F0)) * (unscaled * small))[None, :]
+    a0 = i[0] * (tl.load(numbers + tl.arange(0, F[0])) * (unscaled * small))[None, :]
     square = unscaled * unscaled
-    a1 = log2(1.0 + i1 * (tl.load(numbers + F0 + tl.arange(0, F1)) * square)[None, :], FAST)
-    a2 = log2(1.0 + i2 * (tl.load(numbers + F0 + F1 + tl.arange(0, F2)) * square)[None, :], FAST)
+    a1 = log2(1.0 + i[1] * (tl.load(numbers + F[0] + tl.arange(0, F[1])) * square)[None, :], FAST)
+    a2 = log2(1.0 + i[2] * (tl.load(numbers + F[0] + F[1] + tl.arange(0, F[2])) * square)[None, :], FAST)
     return a0.to(tl.float16), (a1 * small).to(tl.float16), (a2 * small).to(tl.float16)
+
+
+@triton.jit
+def squared(v):
+    """Fields of order 0 and squared lengths of the others."""
+    return v[0], v[1] * v[1] + v[2] * v[2], v[3] * v[3] + v[4] * v[4]
 
 
 @triton.jit
@@ -65,20 +69,29 @@ def gates(a, G, offset, small, factor, FAST: tl.constexpr):
 
 
 @triton.jit
-def gate_matrix(G, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr):
+def gate_matrix(G, F: tl.constexpr):
     """For the gates of each order what they see of the orders 0, 1, 2."""
-    ALL: tl.constexpr = F0 + F1 + F2
-    return (
-        columns(G, F0, F1, F2, F0),
-        columns(G + ALL * F0, F0, F1, F2, F1),
-        columns(G + ALL * (F0 + F1), F0, F1, F2, F2),
-    )
+    found = ()
+    for m in tl.static_range(3):
+        columns = ()
+        for n in tl.static_range(3):
+            columns += (matrix(G, F[n], F[m]),)
+            G += F[n] * F[m]
+        found += (columns,)
+    return found
 
 
 @triton.jit
-def columns(G, F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr, FIELDS: tl.constexpr):
-    """The same for the gates of one order."""
-    return matrix(G, F0, FIELDS), matrix(G + F0 * FIELDS, F1, FIELDS), matrix(G + (F0 + F1) * FIELDS, F2, FIELDS)
+def put_gated(
+    v, pixel, fields, inside, a, G, offset, small, factor,
+    F: tl.constexpr, S: tl.constexpr, GATED: tl.constexpr, FAST: tl.constexpr,
+):
+    """Store fields times a factor, and times their gates where GATED."""
+    for m in tl.static_range(3):
+        gate = gates(a, G[m], offset, small, factor, FAST) if GATED else factor
+        offset += F[m]
+        for k in tl.static_range(max(0, 2 * m - 1), 2 * m + 1):
+            put(v[k], pixel, fields[k] * gate, inside, S[m])
 
 
 @triton.jit
@@ -106,8 +119,7 @@ def smoothed(c, s, STRIDE: tl.constexpr, PAIRS: tl.constexpr):
 @triton.jit(do_not_specialize=SIZES)
 def gate_kernel(
     raw, v, G, numbers, peaks, field_unit, now, own, height, width, steps,
-    F0: tl.constexpr, F1: tl.constexpr, F2: tl.constexpr, S0: tl.constexpr, S1: tl.constexpr, S2: tl.constexpr,
-    FAST: tl.constexpr, BY: tl.constexpr, BX: tl.constexpr,
+    F: tl.constexpr, S: tl.constexpr, FAST: tl.constexpr, BY: tl.constexpr, BX: tl.constexpr,
 ):
     """Fields times gates that look at smoothed invariants. Grid (strips of tiles, images).
 
@@ -116,29 +128,23 @@ def gate_kernel(
     wide, image = width + 2, tl.program_id(1).to(tl.int64)
     across = tl.cdiv(width, BX)
     strip, segment = tl.program_id(0) % across, tl.program_id(0) // across
-    r0, rc1, rs1, rc2, rs2 = planes(raw, image, (height + 2) * wide, S0, S1, S2)
-    v0, vc1, vs1, vc2, vs2 = planes(v, image, height * width, S0, S1, S2)
-    numbers += image * own * (2 * (F0 + F1 + F2))
+    r = planes(raw, image, (height + 2) * wide, S)
+    target = planes(v, image, height * width, S)
+    numbers += image * own * (2 * (F[0] + F[1] + F[2]))
     p = tl.arange(0, BY * BX)
     x = strip * BX + p % BX
-    matrices = gate_matrix(G, F0, F1, F2)
+    matrices = gate_matrix(G, F)
     unscaled, small = 1.0 / scale(peaks + now + image, field_unit), scale(peaks + now + image, 1.0)
     for step in range(tl.minimum(steps, tl.cdiv(height, BY) - segment * steps)):
         y = (segment * steps + step) * BY + p // BX
         pixel = (tl.minimum(y, height - 1) + 1) * wide + tl.minimum(x, width - 1) + 1
-        z = rows(r0, pixel, wide, F0, S0)
-        i0, f0 = smoothed(z, z, S0, False), near(z, 0, 0, S0)
-        c, s = rows(rc1, pixel, wide, F1, S1), rows(rs1, pixel, wide, F1, S1)
-        i1, c1, s1 = smoothed(c, s, S1, True), near(c, 0, 0, S1), near(s, 0, 0, S1)
-        c, s = rows(rc2, pixel, wide, F2, S2), rows(rs2, pixel, wide, F2, S2)
-        i2, c2, s2 = smoothed(c, s, S2, True), near(c, 0, 0, S2), near(s, 0, 0, S2)
-        a, ALL = seen(i0, i1, i2, numbers, unscaled, small, F0, F1, F2, FAST), F0 + F1 + F2
+        looked, fields = (), ()
+        for m in tl.static_range(3):
+            c, s = rows(r[max(0, 2 * m - 1)], pixel, wide, F[m], S[m]), rows(r[2 * m], pixel, wide, F[m], S[m])
+            looked += (smoothed(c, s, S[m], m > 0),)
+            for k in tl.static_range(2 if m > 0 else 1):
+                fields += (near(c if k == 0 else s, 0, 0, S[m]),)
+        a = seen(looked, numbers, unscaled, small, F, FAST)
         a = settled(a[0]), settled(a[1]), settled(a[2])
-        pixel, inside = y * width + x, (y < height) & (x < width)
-        put(v0, pixel, f0 * gates(a, matrices[0], numbers + ALL, small, 1.0, FAST), inside, S0)
-        gate = gates(a, matrices[1], numbers + ALL + F0, small, 1.0, FAST)
-        put(vc1, pixel, c1 * gate, inside, S1)
-        put(vs1, pixel, s1 * gate, inside, S1)
-        gate = gates(a, matrices[2], numbers + ALL + F0 + F1, small, 1.0, FAST)
-        put(vc2, pixel, c2 * gate, inside, S2)
-        put(vs2, pixel, s2 * gate, inside, S2)
+        pixel, inside, offset = y * width + x, (y < height) & (x < width), numbers + (F[0] + F[1] + F[2])
+        put_gated(target, pixel, fields, inside, a, matrices, offset, small, 1.0, F, S, True, FAST)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from whorl.engines.cuda.learned.orbits import USUAL
 from whorl.foundations.versions import version
-from whorl.operators.orbits import Factors
+from whorl.operators.orbits import Factors, places
 from whorl.steps import GatedForm, GatedStep
 
 __all__ = ["Matrices", "matrices"]
@@ -26,6 +26,8 @@ TOP = 60000.0
 
 POWER = -1 / math.log(2.0)
 r"""The logistic function is :math:`1 / (1 + 2^p)` with the power :math:`p = -z / \log 2`."""
+
+Taps = tuple[tuple[tuple[float, ...], ...], ...]
 
 _known: WeakKeyDictionary[GatedForm, "Matrices"] = WeakKeyDictionary()
 
@@ -40,9 +42,9 @@ class Matrices:
         Fields of the orders 0, 1, 2, filled up.
     stored : tuple of int
         Components of each order that are kept for a pixel.
-    analysis, synthesis : list of Tensor
+    analysis, synthesis : tuple of Tensor
         For each order the mixing of its stencils, which differ from the operator's, see ``_stencils``.
-    taps, transposed_taps : dict
+    taps, transposed_taps : tuple
         For each order its stencils, six taps for each.
     responses, fields_within, added : float
         Bounds for a stream of numbers in [-1, 1]: of sums of pixels, of sums of fields, and of what a step of size 1
@@ -54,10 +56,10 @@ class Matrices:
     channels: int
     fields: tuple[int, ...]
     stored: tuple[int, ...]
-    analysis: list[Tensor]
-    synthesis: list[Tensor]
-    taps: dict[str, Any]
-    transposed_taps: dict[str, Any]
+    analysis: tuple[Tensor, ...]
+    synthesis: tuple[Tensor, ...]
+    taps: Taps
+    transposed_taps: Taps
     gate: Tensor
     places: Tensor
     responses: float
@@ -74,11 +76,6 @@ class Matrices:
     def components(self) -> int:
         """How many numbers are kept for a pixel."""
         return self.stored[0] + 2 * sum(self.stored[1:])
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """As the kernels call them."""
-        return dict(zip(("F0", "F1", "F2", "S0", "S1", "S2"), (*self.fields, *self.stored), strict=True))
 
     def growth(self, tau: float) -> float:
         """How many times larger the largest number of a stream may be after a step than before."""
@@ -102,20 +99,19 @@ class Matrices:
 
         All repetitions of a block are given the same tensor as their level: the numbers of all are found at once.
         """
-        gate, level = step.gate, step.level
+        level = step.level
         state = None if level is None else version(level)
         if self.level[0] is not level or self.level[1] != state:
-            self.level, self.table = (level, state), self._table(gate, list(gate.bias), level)
+            self.level, self.table = (level, state), self._table(step, list(step.gate.bias))
         if bias.data_ptr() not in self.table:
-            return self._table(gate, [bias], level)[bias.data_ptr()]
+            return self._table(step, [bias])[bias.data_ptr()]
         return self.table[bias.data_ptr()]
 
-    def _table(self, gate: Any, biases: list[Tensor], level: Tensor | None) -> dict[int, Tensor]:
+    def _table(self, step: GatedStep, biases: list[Tensor]) -> dict[int, Tensor]:
         """The numbers for each bias, by its place in memory."""
-        scale = gate.scale(level).flatten(1).detach()
-        offsets = torch.stack([gate.offset(bias, level).flatten(1).detach() for bias in biases])
-        found = scale.new_zeros(*offsets.shape[:2], 2, sum(self.fields))
-        found[:, :, 0, self.places], found[:, :, 1, self.places] = scale, POWER * offsets
+        offsets = torch.stack([step.offsets(bias) for bias in biases])
+        found = offsets.new_zeros(*offsets.shape[:2], 2, sum(self.fields))
+        found[:, :, 0, self.places], found[:, :, 1, self.places] = step.scales(), POWER * offsets
         return {bias.data_ptr(): each for bias, each in zip(biases, found, strict=True)}
 
 
@@ -132,19 +128,18 @@ def _matrices(gate: Any, form: GatedForm) -> Matrices:
     first, second = _stencils(form.analysis), _stencils(form.synthesis)
     # Stencils of order 1 are odd: their transposes have the opposite sign.
     back = [(-w if order == 1 else w).mT for order, w in enumerate(second[1])]
-    places = [sum(fields[:m]) + f for m, count in enumerate(form.fields) for f in range(count)]
-    # The kernels take logarithms and powers to the base 2.
-    units = torch.full((len(places),), POWER).to(gate.matrix)
-    units[gate.scalars :] = -1.0
     whole = gate.matrix.new_zeros(sum(fields), sum(fields))
-    index = torch.tensor(places, device=whole.device)
+    index = torch.tensor(places(form.fields, _filled), device=whole.device)
+    # The kernels take logarithms and powers to the base 2.
+    units = torch.full((len(index),), POWER).to(gate.matrix)
+    units[gate.scalars :] = -1.0
     whole[index[:, None], index] = (gate.matrix * units).mT
     return Matrices(
         channels,
         fields,
         tuple(-(-count // 8) * 8 for count in form.fields),
-        [_whole(w, channels, f) for w, f in zip(first[1], fields, strict=True)],
-        [_whole(w, f, channels) for w, f in zip(back, fields, strict=True)],
+        tuple(_whole(w, channels, f) for w, f in zip(first[1], fields, strict=True)),
+        tuple(_whole(w, f, channels) for w, f in zip(back, fields, strict=True)),
         first[0],
         second[0],
         torch.cat([part.flatten() for part in whole.split(fields, 1)]).half(),
@@ -157,26 +152,26 @@ def _filled(count: int) -> int:
     return max(SMALLEST, 1 << (count - 1).bit_length())
 
 
-def _stencils(K: Factors) -> tuple[dict[str, Any], list[Tensor]]:
+def _stencils(K: Factors) -> tuple[Taps, list[Tensor]]:
     """Taps and mixing ``(p, channels, fields)`` of an operator for stencils that need fewer products.
 
     Of as many orbits as there are stencils, each stencil has the tap 1 on one and 0 on the others: these are
     combinations of the given stencils. Then their mixing is that of the given ones times their taps there.
     """
-    taps, mixing = {}, []
+    taps, mixing = [], []
     given = np.split(K.taps.reshape(-1, 6).astype(np.float64), np.cumsum(K.profiles)[:-1])
-    for order, (T, w) in enumerate(zip(given, K.mixing, strict=True)):
+    for T, w in zip(given, K.mixing, strict=True):
         orbits = _independent(T)
         reduced = np.linalg.solve(T[:, orbits], T)
         reduced[:, orbits] = np.eye(len(T))
-        taps[f"T{order}"] = tuple(tuple(row) for row in reduced.astype(np.float16).astype(float).tolist())
+        taps.append(tuple(tuple(row) for row in reduced.astype(np.float16).astype(float).tolist()))
         chosen = torch.from_numpy(T[:, orbits]).to(w)
         mixing.append(torch.einsum("fcp,pq->qcf", w, chosen))
-    return taps, mixing
+    return tuple(taps), mixing
 
 
 def _bounds(
-    taps: dict[str, Any], mixing: list[Tensor], transposed_taps: dict[str, Any], transposed_mixing: list[Tensor]
+    taps: Taps, mixing: list[Tensor], transposed_taps: Taps, transposed_mixing: list[Tensor]
 ) -> tuple[float, float, float]:
     """Of a stream of numbers in [-1, 1]: the largest sums of pixels and of fields, and what is added to it at most."""
     responses, fields = _response_bounds(taps), 0.0
@@ -193,10 +188,10 @@ def _power_below(x: float) -> float:
     return float(2.0 ** math.floor(math.log2(x)))
 
 
-def _response_bounds(taps: dict[str, Any]) -> list[Tensor]:
+def _response_bounds(taps: Taps) -> list[Tensor]:
     """For each stencil of each order the sum of its absolute taps; of order 2 that of the larger component."""
     sizes = torch.tensor([[1, 4, 4, 4, 4, 8], [2, 2, 4, 4, 4, 4], [4, 4, 8, 4, 4, 8]], dtype=torch.float32)
-    sums = [torch.tensor(taps[f"T{order}"]).abs() * sizes[order] for order in range(3)]
+    sums = [torch.tensor(each).abs() * size for each, size in zip(taps, sizes, strict=True)]
     return [sums[0].sum(1), sums[1].sum(1), sums[2].unflatten(1, (2, 3)).sum(2).amax(1)]
 
 

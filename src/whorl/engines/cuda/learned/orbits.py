@@ -12,6 +12,8 @@ Then come the taps, and the responses of the stencils are multiplied by matrices
 responses and matrices are float16; products with matrices are added in float32. Every sum is made so that a quarter
 turn or a mirror image only exchanges its two parts or changes its sign.
 
+Fields have five components, order 0, cosine and sine of order 1, and of 2; component k has the order (k + 1) // 2.
+Sizes and stencils are tuples over the orders: ``F`` fields, of which ``S`` are kept for a pixel, and ``T`` the taps.
 Tensors have the pixels of a tile along their first axis, and channels or components of fields along the second, filled
 up to a power of two. What they are filled up with, numbers that happen to lie behind, meets zeros in the matrices.
 """
@@ -27,13 +29,14 @@ USUAL = tl.constexpr(16.0)
 
 
 @triton.jit
-def planes(v, image, pixels, S0: tl.constexpr, S1: tl.constexpr, S2: tl.constexpr):
-    """Where fields of order 0 begin, and the cosines and sines of the others, each of all pixels together."""
-    v += image * pixels * (S0 + 2 * S1 + 2 * S2)
-    c1 = v + pixels.to(tl.int64) * S0
-    s1 = c1 + pixels.to(tl.int64) * S1
-    c2 = s1 + pixels.to(tl.int64) * S1
-    return v, c1, s1, c2, c2 + pixels.to(tl.int64) * S2
+def planes(v, image, pixels, S: tl.constexpr):
+    """Where fields of order 0 begin, and the cosines and sines of the orders 1 and 2, each of all pixels together."""
+    v += image * pixels * (S[0] + 2 * S[1] + 2 * S[2])
+    found = (v,)
+    for k in tl.static_range(4):
+        v += pixels.to(tl.int64) * S[(k + 1) // 2]
+        found += (v,)
+    return found
 
 
 @triton.jit
@@ -140,8 +143,9 @@ def matrices(place, COUNT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constex
 
 
 @triton.jit
-def mixed(sums, TAPS: tl.constexpr, FIRST: tl.constexpr, w, total):
-    """Add the responses of all stencils, mixed by their matrices."""
+def mixed(sums, TAPS: tl.constexpr, k: tl.constexpr, w, total):
+    """Add the responses of all stencils of component k, mixed by their matrices."""
+    FIRST: tl.constexpr = 3 if k == 4 else 0
     for p in tl.static_range(0, len(TAPS), 2):
         a = response(sums, TAPS, p, FIRST)
         if p + 1 < len(TAPS):
