@@ -8,7 +8,7 @@ import torch
 import whorl
 from whorl import models
 from whorl.automatic import automatic_settings
-from whorl.automatic.risk import MOST, _curve, _thinned, least_risk
+from whorl.automatic.risk import BLOCK, MOST, _blocks, _curve, _signs, _thinned, least_risk
 from whorl.data.noise import gaussian_noise
 from whorl.data.tomogram import tomogram
 
@@ -25,7 +25,7 @@ def scene():
 def test_the_estimated_error_is_the_true_one(scene, name):
     clean, noisy = scene
     model = models.build(name, contrast=9.0, spacing=SPACING)
-    signs = torch.randint(0, 2, noisy.shape, generator=torch.Generator().manual_seed(0)).to(noisy) * 2 - 1
+    signs = _signs(noisy)
     tau = model.automatic_step(3)
     u = noisy
     for risk, _ in _curve(model, [noisy], [signs], 20.0, [tau] * 4, "reference"):
@@ -59,7 +59,7 @@ def test_a_given_time_is_kept_and_units_do_not_matter(scene):
 
 
 def test_large_samples_are_thinned():
-    parts = [torch.zeros(1, 1, 100, 120, 130) for _ in range(3)]
+    parts = [torch.arange(130.0).expand(1, 1, 100, 120, 130) for _ in range(3)]
     blocks = _thinned(parts)
     assert sum(block.numel() for block in blocks) <= MOST + max(block.numel() for block in blocks)
     assert sum(block.numel() for block in blocks) > MOST / 3
@@ -70,3 +70,43 @@ def test_diffuse_uses_it(scene):
     clean, noisy = scene
     result = whorl.diffuse(noisy[0, 0], "perona-malik", spacing=SPACING)
     assert (result - clean[0, 0]).square().mean() < 0.25 * (noisy - clean).square().mean()
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["noise", "whole numbers"])
+def test_signs_turn_with_the_volume_and_are_as_good_as_random(scene, whole):
+    _, noisy = scene
+    volume = (noisy[:, :, :, 1:, 3:] / 20).round() if whole else noisy[:, :, :, 1:, 3:]
+    signs = _signs(volume)
+    for turned in (lambda u: u.flip(2), lambda u: u.transpose(3, 4), lambda u: u.transpose(2, 4).flip(3)):
+        assert torch.equal(_signs(turned(volume).contiguous()), turned(signs))
+    # The mean of N signs, and that of the products of neighbours, is 0 up to a few of 1 / sqrt(N).
+    means = [signs.mean(), *((signs.narrow(a, 0, 20) * signs.narrow(a, 1, 20)).mean() for a in (2, 3, 4))]
+    assert max(map(abs, means)) < 5 * 2 / signs.numel() ** 0.5
+
+
+def test_blank_voxels_do_not_count(scene):
+    """A volume in a large empty box: the same settings as without the box, but for what lies at its faces."""
+    _, noisy = scene
+    empty = torch.zeros(1, 1, 48, 48, 48)
+    empty[:, :, 10:38, 10:38, 10:38] = noisy + 300
+    found = [automatic_settings("perona-malik", [u], spacing=SPACING) for u in (noisy, empty)]
+    assert found[1].noise == pytest.approx(found[0].noise, rel=0.1)
+    assert found[1].contrast == pytest.approx(found[0].contrast, rel=0.5)
+    assert found[1].time == pytest.approx(found[0].time, rel=0.5)
+
+
+@pytest.mark.parametrize("size", [30, 97, 144, 191])
+def test_blocks_are_the_same_from_both_ends(size):
+    spans = [(part.start, part.stop) for part in _blocks(size)]
+    assert spans == [(size - stop, size - start) for start, stop in reversed(spans)]
+    assert all(stop - start >= min(BLOCK, size) for start, stop in spans)
+    assert sum(stop - start for start, stop in spans) >= size - 1
+
+
+def test_the_blocks_of_a_turned_volume_are_the_same():
+    volume = 10 * torch.randn(1, 1, 97, 101, 150, generator=torch.Generator().manual_seed(0))
+    turned = [_thinned([u.contiguous()]) for u in (volume, volume.flip(2).transpose(3, 4))]
+    assert len(turned[0]) > 3
+    assert [float(u.double().square().sum()) for u in turned[0]] == pytest.approx(
+        [float(u.double().square().sum()) for u in turned[1]], rel=1e-12
+    )

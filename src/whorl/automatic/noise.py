@@ -1,57 +1,88 @@
-r"""How strong is the noise: measured where the picture itself has least detail.
+r"""How strong is the noise: measured in every window of the picture, and believed where there is least detail.
 
-The second difference along every axis, :math:`r`, does not see planes nor straight edges along the axes; on white noise
-of standard deviation :math:`\sigma` it is noise of the same strength. Its root mean square is taken in blocks of the
-picture. Blocks with texture show more than the noise, flat ones the noise alone: a low quantile of the blocks, divided
-by the value that quantile has for pure noise, is the estimate.
+Two filters look at every pixel, and the mean of their squares is taken in the window around it; the borders of the
+picture are mirrors. No window is preferred by its place: the number is the same for a picture that was turned or
+mirrored.
 
-Noise that was cut off at black or white is weaker than it was. Blocks with few such samples are preferred, and those
-that have some are corrected: a block whose true mean is :math:`\mu` shows mean and variance of a normal distribution
-cut off at both ends, which can be solved for :math:`\sigma`.
+- The *narrow* one, the second difference along every axis, does not see planes nor straight edges along the axes; on
+  white noise of standard deviation :math:`\sigma` it is noise of the same strength. Windows with texture show more than
+  the noise, flat ones the noise alone: a low quantile over the windows, divided by the value that quantile has for pure
+  noise, is the level.
+- The *ring*, the difference of a pixel from the mean of the pixels around its direct neighbours, does not care whether
+  neighbours are correlated, but sees more of the texture. White noise is equally strong to both in some window of nearly
+  every picture. Noise that is stronger to the ring in *every* window, by a factor of 2, lacks high frequencies, and the
+  narrow filter has missed the rest of it: the level is multiplied by that factor. Texture may look the same, but is not
+  as even: the ring must find the same strength in all of the flattest windows.
+
+Noise that was cut off at black or white is weaker than it was. Windows with few such samples are preferred, and those
+that have some are corrected (:mod:`whorl.automatic.cut`). Where the picture is blank, it tells nothing.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 import torch
 from torch import Tensor
 
+from whorl.automatic.cut import remaining_variance
 from whorl.errors import ShapeError
 from whorl.foundations import validation
 
-__all__ = ["noise_level", "noise_present"]
+__all__ = ["blank", "noise_level", "noise_present"]
 
-BLOCK = 16
-"""Side of the blocks in pixels."""
+WINDOW = 15
+"""Side of the windows in pixels."""
+
+RING = 7
+"""Side of the square, or cube, of which the ring is what lies outside the 3 pixels around its centre."""
 
 QUANTILE = 0.1
-"""Share of blocks that are taken to show no texture."""
+"""Share of windows that are taken to show no texture."""
 
 NORMAL_QUANTILE = -1.2815515655446004
 """Where a standard normal variable lies below with probability ``QUANTILE``."""
 
 LEAST_CUT = 0.25
-"""Share of the blocks, those with the fewest samples cut off, that are looked at."""
+"""Share of the windows, those with the fewest samples cut off, that are looked at."""
 
 FREE = 0.01
-"""A block with at most this share of samples at black or white counts as not cut off."""
+"""A window with at most this share of samples at black or white counts as not cut off."""
 
-ROUNDS = 40
+ROUNDS = 8
+"""Steps towards the level that explains what is left of it where it was cut off."""
 
-PATCH = 4
+LARGEST = 4.0
+"""Where nearly all samples are cut off they say little: such noise counts at most fourfold."""
+
+LEAST = 0.01
+"""Share of the windows in which texture may be as even as noise, or noise that is not white look white, by chance."""
+
+SPREAD_OF_RATIO = -2.3263478740408408 * 0.82 * math.sqrt(2)
+"""The logarithm of that quantile of ring over narrow, both squared, times the root of the degrees of freedom; 0.82 is
+the share of the fluctuations of both that they do not have in common, found on white noise in the plane and in space."""
+
+WHITE, COLOURED = 1.4, 2.0
+"""Up to the first ratio of ring and narrow noise counts as white, from the second one on the ring is believed."""
+
+EVEN, UNEVEN = 1.15, 1.45
+"""So much the ring may differ among the flattest windows to be believed at all, and so much to be texture surely."""
+
+LARGEST_RATIO = 16.0
+
+BLANK = 5
+"""Side of the smallest square, or cube, of one value that counts as blank."""
+
+PATCH = 5
 """Side of the patches of which the means are taken, to see how much noise is cut off there."""
-
-BINS = 256
-"""Grey values that are told apart in that."""
 
 
 def noise_level(samples: Sequence[Tensor]) -> float:
-    r"""The standard deviation of white noise in images ``(n, c, y, x)`` or volumes ``(n, c, z, y, x)``.
+    r"""The standard deviation of the noise in images ``(n, c, y, x)`` or volumes ``(n, c, z, y, x)``.
 
     All samples are taken together; channels too. The smallest and the largest value of all samples are taken for black
-    and white. Texture that fills the whole picture is taken for noise; noise that was smoothed or compressed comes out
-    too low. Axes of less than three pixels
+    and white. Texture that fills the whole picture is taken for noise; noise that was smoothed over more than a pixel
+    comes out too low. Axes of less than three pixels
     are not looked along; where there is no other, nothing is known, and the level is 0.
 
     >>> noisy = 100 + 7 * torch.randn(1, 1, 200, 300, generator=torch.Generator().manual_seed(0))
@@ -62,17 +93,111 @@ def noise_level(samples: Sequence[Tensor]) -> float:
         raise ShapeError("noise_level: expected images (n, c, y, x) or volumes (n, c, z, y, x).")
     for part in samples:
         validation.finite(part, "noise_level")
-    parts = [thick for part in samples if (thick := _thick(part.detach().double())).dim() > 2]
+    parts = [thick for part in samples if (thick := _thick(part.detach())).dim() > 2]
     if not parts:
         return 0.0
     black, white = _ends(parts)
-    blocks = [_blocks(part, black, white) for part in parts]
-    size = [min(BLOCK, side - 2) for side in parts[0].shape[2:]]
-    spread, mean, cut = (torch.cat(column) for column in zip(*blocks, strict=True))
-    allowed = max(FREE, float(torch.quantile(cut, LEAST_CUT)))
-    spread, mean, cut = (column[cut <= allowed] for column in (spread, mean, cut))
-    spread = torch.where((cut > FREE / 2) & (spread > 0), _uncut(mean, spread, black, white), spread)
-    return float(torch.quantile(spread, QUANTILE)) / _quantile_of_noise(size)
+    votes = [_votes(plane.double(), black, white) for part in parts for plane in part.flatten(0, 1)]
+    narrow, ring, mean, cut = (torch.cat(column) for column in zip(*votes, strict=True))
+    if len(narrow) == 0:
+        return 0.0
+    believed = cut <= max(FREE, quantile(cut, LEAST_CUT))
+    narrow, ring, mean, cut = (column[believed] for column in (narrow, ring, mean, cut))
+    degrees = degrees_of_freedom(parts[0].shape[2:])
+    spread, usual = narrow.sqrt(), quantile_of_noise(degrees)
+    level = first = quantile(spread, QUANTILE) / usual
+    # What is left of a flat picture or a plane is rounding.
+    if level <= 1e-9 * max(abs(black), abs(white)):
+        return 0.0
+    touched = cut > FREE / 2
+    for _ in range(ROUNDS if touched.any() else 0):
+        left = torch.where(touched, remaining_variance(mean, level, black, white).sqrt(), level)
+        level = min(level * (quantile(spread / left, QUANTILE) / usual) ** 1.5, LARGEST * first)
+    if min(parts[0].shape[2:]) < WINDOW + 2:
+        return level  # in a picture of few windows the two filters may differ by chance
+    seen = narrow > 0
+    ratio = math.sqrt(quantile(ring[seen] / narrow[seen], LEAST) / math.exp(SPREAD_OF_RATIO / degrees**0.5))
+    unevenness = math.sqrt(quantile(ring, QUANTILE) / quantile(ring, LEAST))
+    return level * missed(ratio, unevenness)
+
+
+def noise_present(samples: Sequence[Tensor], level: float) -> float:
+    """The root mean square of the noise that is still there, of noise that had this standard deviation.
+
+    Where a picture is nearly black or white, much of its noise was cut off; where it is blank, there is none. As in
+    :func:`noise_level` the smallest and the largest value of all samples are taken for black and white.
+
+    >>> noisy = 7 * torch.randn(1, 1, 200, 300, generator=torch.Generator().manual_seed(0))
+    >>> round(noise_present([100 + noisy], 7.0), 1), round(noise_present([noisy.clamp_min(0)], 7.0), 1)
+    (7.0, 4.0)
+    """
+    black, white = _ends(samples)
+    if black == white:
+        return level
+    total = count = 0.0
+    for plane in (plane.detach().double() for part in samples for plane in part.flatten(0, 1)):
+        mean = box(plane, [PATCH] * plane.dim()) / PATCH ** plane.dim()
+        total += float((remaining_variance(mean, level, black, white) * ~blank(plane)).sum())
+        count += plane.numel()
+    return math.sqrt(total / count)
+
+
+def box(values: Tensor, sides: Sequence[int], margin: int = 0) -> Tensor:
+    """The sums over windows of these odd sides around every pixel; what lies beyond the borders is mirrored.
+
+    With a ``margin`` there are so many windows more on every side of the picture.
+    """
+    for axis, side in enumerate(sides):
+        size, reach = values.shape[axis] + 2 * margin, side // 2 + margin
+        sums = _mirrored(values, axis, reach + 1, reach).cumsum(axis)
+        values = sums.narrow(axis, side, size) - sums.narrow(axis, 0, size)
+    return values
+
+
+def _mirrored(values: Tensor, axis: int, before: int, after: int) -> Tensor:
+    """The values with so many more before and after them, as two mirrors at the borders show them."""
+    size = values.shape[axis]
+    place = torch.arange(-before, size + after, device=values.device) % (2 * size)
+    return values.index_select(axis, torch.minimum(place, 2 * size - 1 - place))
+
+
+def blank(u: Tensor) -> Tensor:
+    """Where a picture or a volume holds one value over 5 pixels along every axis: paper, or nothing at all."""
+    for axis in range(u.dim()):
+        u = _mirrored(u, axis, BLANK - 1, BLANK - 1)
+    return _sliding(_sliding(u, torch.minimum) == _sliding(u, torch.maximum), torch.logical_or)
+
+
+def _sliding(values: Tensor, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """The values of every window of side 5 that lies inside, joined."""
+    for axis in range(values.dim()):
+        values = reduce(join, values.unfold(axis, BLANK, 1).unbind(-1))
+    return values
+
+
+def degrees_of_freedom(shape: Sequence[int]) -> float:
+    r"""How many independent squares vary like the mean of those of the narrow filter in a window of white noise.
+
+    The mean of :math:`N` squares whose correlations are :math:`\rho` varies like that of
+    :math:`N^2 / \sum_{ij} \rho_{ij}^2` independent ones.
+    """
+    # Correlations of the second difference (1, -2, 1): 1, -2/3, 1/6 at distances 0, 1, 2, on both sides.
+    correlated = ((side, side + 2 * ((side - 1) * 4 / 9 + max(side - 2, 0) / 36)) for side in _sides(shape))
+    return max(math.prod(side**2 / sums for side, sums in correlated), 1.0)
+
+
+def quantile_of_noise(degrees: float) -> float:
+    """What ``QUANTILE`` of the windows is for white noise of strength 1, by the formula of Wilson and Hilferty."""
+    cube_root = 1 - 2 / (9 * degrees) + NORMAL_QUANTILE * math.sqrt(2 / (9 * degrees))
+    return float(max(cube_root, 0.1) ** 1.5)
+
+
+def quantile(values: Tensor, share: float) -> float:
+    """The value below which that share of the values lies; in between on a straight line."""
+    place = share * (len(values) - 1)
+    low = int(place)
+    below, above = (float(values.kthvalue(min(at, len(values))).values) for at in (low + 1, low + 2))
+    return below + (place - low) * (above - below)
 
 
 def _thick(u: Tensor) -> Tensor:
@@ -81,91 +206,40 @@ def _thick(u: Tensor) -> Tensor:
     return u.movedim(thin, tuple(range(len(thin)))).flatten(0, len(thin)) if thin else u
 
 
-def noise_present(samples: Sequence[Tensor], level: float) -> float:
-    """The root mean square of the noise that is still there, of noise that had this standard deviation.
-
-    Where a picture is nearly black or white, much of its noise was cut off. As in :func:`noise_level` the smallest and
-    the largest value of all samples are taken for black and white.
-
-    >>> noisy = 7 * torch.randn(1, 1, 200, 300, generator=torch.Generator().manual_seed(0))
-    >>> round(noise_present([100 + noisy], 7.0), 1), round(noise_present([noisy.clamp_min(0)], 7.0), 1)
-    (7.0, 4.0)
-    """
-    parts = [part.detach().double() for part in samples]
-    black, white = _ends(parts)
-    if black == white:
-        return level
-    means = torch.cat([_block_means(part, PATCH) for part in parts])
-    count = torch.histc(means, BINS, black, white)
-    centre = black + (torch.arange(BINS, dtype=torch.float64, device=means.device) + 0.5) * (white - black) / BINS
-    sigma, mu = torch.full_like(centre, level), centre.clone()
-    for _ in range(ROUNDS):
-        cut_mean, variance = _cut_moments(mu, sigma, black, white)
-        mu = mu + centre - cut_mean
-    return math.sqrt(float((count * variance).sum() / count.sum()))
-
-
 def _ends(parts: Sequence[Tensor]) -> tuple[float, float]:
     """The smallest and the largest value."""
     return min(float(part.min()) for part in parts), max(float(part.max()) for part in parts)
 
 
-def _blocks(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Of every block: root mean square of the second difference, mean, and the share of samples cut off."""
-    difference = u
-    for axis in range(2, u.dim()):
-        inner = difference.shape[axis] - 2
-        before, here, after = (difference.narrow(axis, start, inner) for start in range(3))
+def _sides(shape: Sequence[int]) -> list[int]:
+    """The sides of a window: odd, and no longer than the picture without its border."""
+    return [min(WINDOW, size - 2 - (size + 1) % 2) for size in shape]
+
+
+def _votes(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Of every window that is not half blank: squares of narrow filter and ring, mean, share of samples cut off."""
+    difference, sides = u, _sides(u.shape)
+    for axis in range(u.dim()):
+        before, here, after = (difference.narrow(axis, start, u.shape[axis] - 2) for start in range(3))
         difference = (before - 2 * here + after) / math.sqrt(6)
-    inside: list[Any] = [slice(None), slice(None), *[slice(1, -1)] * (u.dim() - 2)]
-    centre = u[tuple(inside)]
-    outside = ((centre <= black) | (centre >= white)).double()
-    squares, means, shares = (_block_means(values) for values in (difference.square(), centre, outside))
-    return squares.sqrt(), means, shares
+    hole, square = 3 ** u.dim(), RING ** u.dim()
+    ring = (box(u, [RING] * u.dim()) - box(u, [3] * u.dim())) / (square - hole)
+    # The narrow filter looks one pixel far, and must not look at blank ones.
+    counted = (box(blank(u).double(), [3] * u.dim()) == 0).double()
+    inner = counted[(slice(1, -1),) * u.dim()]
+    # Counts are whole numbers, and sums of them exact: which windows vote does not depend on the order of summation.
+    count, count_inner = box(counted, sides), box(inner, sides, margin=1)
+    votes = torch.minimum(count, count_inner) >= math.prod(sides) / 2
+    cut = counted * ((u <= black) | (u >= white))
+    squares = box(inner * difference.square(), sides, margin=1)[votes] / count_inner[votes]
+    around = box(counted * (u - ring).square(), sides)[votes] / count[votes] / (1 + 1 / (square - hole))
+    mean, share = (box(values, sides)[votes] / count[votes] for values in (counted * u, cut))
+    return squares.clamp_min(0), around, mean, share
 
 
-def _block_means(values: Tensor, block: int = BLOCK) -> Tensor:
-    """The means of disjoint blocks; what is left over at the end of an axis is dropped."""
-    for axis in range(2, values.dim()):
-        side = min(block, values.shape[axis])
-        count = values.shape[axis] // side
-        values = values.narrow(axis, 0, count * side).unflatten(axis, (count, side)).mean(axis + 1)
-    return values.flatten()
-
-
-def _quantile_of_noise(block: Sequence[int]) -> float:
-    r"""What the quantile of the blocks is for white noise of strength 1.
-
-    The mean of :math:`N` squares whose correlations are :math:`\rho` varies like that of
-    :math:`\nu = N / \sum \rho^2` independent ones: a chi-squared variable, by the formula of Wilson and Hilferty.
-    """
-    # Correlations of the second difference (1, -2, 1): 1, -2/3, 1/6 at distances 0, 1, 2, on both sides.
-    correlated = (1 + 2 * (4 / 9 + 1 / 36)) ** len(block)
-    degrees = max(math.prod(block) / correlated, 1.0)
-    cube_root = 1 - 2 / (9 * degrees) + NORMAL_QUANTILE * math.sqrt(2 / (9 * degrees))
-    return float(max(cube_root, 0.1) ** 1.5)
-
-
-def _uncut(mean: Tensor, spread: Tensor, black: float, white: float) -> Tensor:
-    """The standard deviation before samples were cut off at black and white, from mean and spread after it."""
-    mu, sigma = mean.clone(), spread.clamp_min(1e-12)
-    for _ in range(ROUNDS):
-        cut_mean, cut_variance = _cut_moments(mu, sigma, black, white)
-        ratio = spread / cut_variance.clamp_min(1e-24).sqrt()
-        # Where nearly all samples are cut off the equations say little: such a block counts at most fourfold.
-        sigma = torch.minimum(sigma * ratio, 4 * spread).clamp_min(1e-12)
-        mu = mu + mean - cut_mean
-    return sigma
-
-
-def _cut_moments(mu: Tensor, sigma: Tensor, black: float, white: float) -> tuple[Tensor, Tensor]:
-    """Mean and variance of a normal variable that is cut off at both ends."""
-    a, b = (black - mu) / sigma, (white - mu) / sigma
-    below, above = torch.special.ndtr(a), torch.special.ndtr(-b)
-    at_a, at_b = (torch.exp(-0.5 * z.square()) / math.sqrt(2 * math.pi) for z in (a, b))
-    inside = 1 - below - above
-    shift = sigma * (a * below + b * above + at_a - at_b)
-    # a phi(a) vanishes far outside, where a may be infinite.
-    a_part, b_part = (torch.nan_to_num(z * at) for z, at in ((a, at_a), (b, at_b)))
-    square = sigma.square() * (a.square() * below + b.square() * above + inside + a_part - b_part)
-    return mu + shift, (square - shift.square()).clamp_min(0)
+def missed(ratio: float, unevenness: float) -> float:
+    """By how much the narrow filter has missed noise that is stronger to the ring by this ratio in every window."""
+    ratio = min(max(ratio, WHITE), LARGEST_RATIO)
+    coloured = math.log(ratio / WHITE) / math.log(COLOURED / WHITE)
+    even = math.log(UNEVEN / unevenness) / math.log(UNEVEN / EVEN)
+    return ratio ** (min(coloured, 1.0) * min(max(even, 0.0), 1.0))

@@ -6,8 +6,10 @@ For white noise of standard deviation :math:`\sigma` the mean squared error of a
 .. math:: \frac1N \|F(f) - f\|^2 - \sigma^2
           + \frac{2\sigma^2}{N} \, b^\top \frac{F(f + \varepsilon b) - F(f)}{\varepsilon}
 
-with one fixed pattern :math:`b` of random signs, whose average stands for the divergence of :math:`F`. The flow is run
-on :math:`f` and :math:`f + \varepsilon b` side by side, so every step of it yields the estimate for its time.
+with one pattern :math:`b` of signs, whose average stands for the divergence of :math:`F`. They are as good as random, but
+follow from the values of the samples and from distances to their borders: the signs of a turned volume are those of the
+volume, turned, and so are all numbers found here. Blank voxels have sign 0 and do not count. The flow is run on :math:`f`
+and :math:`f + \varepsilon b` side by side, so every step of it yields the estimate for its time.
 """
 
 import itertools
@@ -19,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from whorl.automatic.noise import blank
 from whorl.models import Model, build
 from whorl.schemes import equal_steps
 
@@ -60,8 +63,7 @@ def least_risk(
     end it looks half a step to either side. With a ``time`` only the contrast is searched for.
     """
     parts = _thinned(samples)
-    random = torch.Generator().manual_seed(0)
-    signs = [torch.randint(0, 2, part.shape, generator=random).to(part) * 2 - 1 for part in parts]
+    signs = [_signs(part) for part in parts]
 
     def tried(contrast: float) -> tuple[float, float, float]:
         risk, at = _risk(build(name, contrast=contrast, **options), parts, signs, noise, time, longest, engine)
@@ -115,7 +117,7 @@ def _curve(
     model: Model, parts: Sequence[Tensor], signs: Sequence[Tensor], noise: float, steps: Iterable[float], engine: str
 ) -> Iterator[tuple[float, float]]:
     """Risk and time after each of the steps."""
-    small, now, count = noise / 10, 0.0, sum(part.numel() for part in parts)
+    small, now, count = noise / 10, 0.0, sum(int(sign.count_nonzero()) for sign in signs)
     pairs = [torch.cat((part, part + small * sign)) for part, sign in zip(parts, signs, strict=True)]
     for step in steps:
         pairs = [model.step(pair, step, engine=engine) for pair in pairs]
@@ -129,16 +131,45 @@ def _curve(
 
 
 def _thinned(samples: Sequence[Tensor]) -> list[Tensor]:
-    """Blocks of the samples, spread evenly, of ``MOST`` voxels together."""
+    """Blocks of the samples that are not blank, of ``MOST`` voxels together.
+
+    They are taken in the order of their values, evenly from dark to bright, wherever they lie.
+    """
     if sum(part.numel() for part in samples) <= MOST:
         return list(samples)
     blocks = []
     for part in samples:
         for place in itertools.product(*(_blocks(size) for size in part.shape[2:])):
             blocks.append(part[(slice(None), slice(None), *place)].contiguous())
+    keys = [(float(block.median()), float(block.max()), float(block.min())) for block in blocks]
+    seen = sorted((key, number) for number, key in enumerate(keys) if key[1] > key[2])
+    blocks = [blocks[number] for _, number in seen] or blocks[:1]
     return blocks[:: math.ceil(sum(block.numel() for block in blocks) / MOST)]
 
 
 def _blocks(size: int) -> list[slice]:
+    """Blocks along an axis, the same from both of its ends; the middle of an odd axis may be left out."""
     count = max(1, size // BLOCK)
-    return [slice(number * size // count, (number + 1) * size // count) for number in range(count)]
+    ends = [number * size // count for number in range(count // 2 + 1)]
+    left = list(itertools.pairwise(ends))
+    middle = [(ends[-1], size - ends[-1])] if count % 2 else []
+    return [slice(*span) for span in (*left, *middle, *((size - end, size - start) for start, end in reversed(left)))]
+
+
+def _signs(part: Tensor) -> Tensor:
+    """As many voxels with + 1 as with - 1, about, and 0 where all is blank."""
+    key = _scrambled(part.double().view(torch.int64))
+    for axis in range(2, part.dim()):
+        place = torch.arange(part.shape[axis], device=part.device)
+        nearer = _scrambled(torch.minimum(place, part.shape[axis] - 1 - place) + 1)
+        key = key + nearer.view(-1, *[1] * (part.dim() - 1 - axis))
+    signs = 2 * (_scrambled(key) & 1) - 1
+    still = torch.stack([blank(volume) for volume in part.flatten(0, 1)]).view(part.shape)
+    return signs.to(part) * ~still
+
+
+def _scrambled(key: Tensor) -> Tensor:
+    """Whole numbers of which every bit depends on every bit of the key; the products overflow on purpose."""
+    for factor in (-0x61C8864680B583EB, -0x40A7B892E31B1A47):
+        key = (key ^ (key >> 29)) * factor
+    return key ^ (key >> 32)

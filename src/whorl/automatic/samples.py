@@ -16,7 +16,8 @@ COUNT = 4
 
 
 def sample_slices(shape: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-    """The places of the samples. They depend on the size alone, so that a measurement is one for the whole picture.
+    """The places of the samples. They depend on the size alone, so that a measurement is one for the whole picture, and
+    are the same for its mirror images.
 
     >>> len(list(sample_slices((1024, 1024)))), len(list(sample_slices((5000, 800))))
     (1, 4)
@@ -34,5 +35,5 @@ def _spread(size: int, longest: int) -> list[slice]:
     if size <= longest:
         return [slice(0, size)]
     side = longest // COUNT
-    starts = [number * (size - side) // (COUNT - 1) for number in range(COUNT)]
-    return [slice(start, start + side) for start in starts]
+    left = [number * (size - side) // (COUNT - 1) for number in range(COUNT // 2)]
+    return [slice(start, start + side) for start in (*left, *(size - side - start for start in reversed(left)))]
