@@ -15,13 +15,18 @@ MODELS = [name for name, rule in RULES.items() if rule is not None]
 
 
 def pictures() -> list[Any]:
-    """Colour with noise, grey with noise that was cut off, a flat picture."""
+    """Colour with noise, grey with noise that was cut off, smoothed noise, half a picture on paper, a flat picture."""
     rng = np.random.default_rng(11)
     y, x = np.mgrid[:60, :70]
     clean = 128 + 60 * np.sin(x / 7) * np.cos(y / 11) + 50 * (np.hypot(x - 30, y - 30) < 16)
     colour = np.stack([clean + rng.normal(0, 14, clean.shape) for _ in range(3)])
     cut = np.clip(clean + rng.normal(0, 50, clean.shape), 0, 255).round()[None]
-    return [part.astype(np.float32) for part in (colour, cut, np.full((1, 20, 20), 7.0))]
+    drawn = rng.normal(0, 1, (2, 72, 81))
+    smooth = 100 + 20 * sum(drawn[0, i : i + 71, j : j + 80] for i in (0, 1) for j in (0, 1))[None]
+    scan = np.full((1, 64, 96), 255.0)
+    scan[:, 9:, 5:45] = 90 + 30 * drawn[1, :55, :40]
+    shown = (colour, cut, smooth, scan.clip(0, 255), np.full((1, 20, 20), 7.0))
+    return [part.astype(np.float32) for part in shown]
 
 
 def test_every_model_and_network_gets_the_numbers_of_the_policy(drive: Any) -> None:

@@ -1,17 +1,15 @@
-r"""Noise that was cut off at black and white: how strong it was, and how much of it is left.
+r"""Noise that was cut off at black and white: how much of it is left.
 
-A normal variable of mean :math:`\mu` and standard deviation :math:`\sigma`, cut off at both ends, has another mean and a
-smaller variance. Both equations are solved on a grid once; in between, values lie on straight lines, so that they change
-little where a picture changes little.
+A normal variable of mean :math:`\mu` and standard deviation :math:`\sigma`, cut off at both ends, has another mean and
+a smaller variance.
 """
 
 import math
-from functools import cache
 
 import torch
 from torch import Tensor
 
-__all__ = ["remaining_variance", "uncut"]
+__all__ = ["cut_moments", "remaining_variance"]
 
 ROUNDS = 40
 """Steps of the fixed-point iterations."""
@@ -21,7 +19,10 @@ GREY_VALUES = 257
 
 
 def remaining_variance(mean: Tensor, level: float, black: float, white: float) -> Tensor:
-    """The variance of noise of that level where it was cut off, for the mean after it."""
+    """The variance of noise of that level where it was cut off, for the mean after it.
+
+    It is solved for on a grid of means; in between it lies on straight lines.
+    """
     seen = torch.linspace(black, white, GREY_VALUES, dtype=torch.float64)
     sigma, mu = torch.full_like(seen, level), seen.clone()
     for _ in range(ROUNDS):

@@ -9,10 +9,10 @@ mirrored.
   the noise, flat ones the noise alone: a low quantile over the windows, divided by the value that quantile has for pure
   noise, is the level.
 - The *ring*, the difference of a pixel from the mean of the pixels around its direct neighbours, does not care whether
-  neighbours are correlated, but sees more of the texture. White noise is equally strong to both in some window of nearly
-  every picture. Noise that is stronger to the ring in *every* window, by a factor of 2, lacks high frequencies, and the
-  narrow filter has missed the rest of it: the level is multiplied by that factor. Texture may look the same, but is not
-  as even: the ring must find the same strength in all of the flattest windows.
+  neighbours are correlated, but sees more of the texture. White noise is equally strong to both in some window of
+  nearly every picture. Noise that is stronger to the ring in *every* window, by a factor of 2, lacks high frequencies,
+  and the narrow filter has missed the rest of it: the level is multiplied by that factor. Texture may look the same,
+  but is not as even: the ring must find the same strength in all of the flattest windows.
 
 Noise that was cut off at black or white is weaker than it was. Windows with few such samples are preferred, and those
 that have some are corrected (:mod:`whorl.automatic.cut`). Where the picture is blank, it tells nothing.
@@ -60,7 +60,7 @@ LEAST = 0.01
 
 SPREAD_OF_RATIO = -2.3263478740408408 * 0.82 * math.sqrt(2)
 """The logarithm of that quantile of ring over narrow, both squared, times the root of the degrees of freedom; 0.82 is
-the share of the fluctuations of both that they do not have in common, found on white noise in the plane and in space."""
+the share of the fluctuations that both do not have in common, found on white noise in the plane and in space."""
 
 WHITE, COLOURED = 1.4, 2.0
 """Up to the first ratio of ring and narrow noise counts as white, from the second one on the ring is believed."""

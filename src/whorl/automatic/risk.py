@@ -6,10 +6,10 @@ For white noise of standard deviation :math:`\sigma` the mean squared error of a
 .. math:: \frac1N \|F(f) - f\|^2 - \sigma^2
           + \frac{2\sigma^2}{N} \, b^\top \frac{F(f + \varepsilon b) - F(f)}{\varepsilon}
 
-with one pattern :math:`b` of signs, whose average stands for the divergence of :math:`F`. They are as good as random, but
-follow from the values of the samples and from distances to their borders: the signs of a turned volume are those of the
-volume, turned, and so are all numbers found here. Blank voxels have sign 0 and do not count. The flow is run on :math:`f`
-and :math:`f + \varepsilon b` side by side, so every step of it yields the estimate for its time.
+with one pattern :math:`b` of signs, whose average stands for the divergence of :math:`F`. They are as good as random,
+but follow from the values of the samples and from distances to their borders: the signs of a turned volume are those of
+the volume, turned, and all numbers found here are the same. Blank voxels have sign 0 and do not count. The flow is run
+on :math:`f` and :math:`f + \varepsilon b` side by side, so every step of it yields the estimate for its time.
 """
 
 import itertools

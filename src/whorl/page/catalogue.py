@@ -9,13 +9,14 @@ import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
 
 from whorl import diffusivities
 from whorl.activations import AxisAligned
-from whorl.automatic import noise, settings
+from whorl.automatic import cut, noise, settings
 from whorl.inpainting.methods import METHODS, method
 from whorl.models import Model, build, names, uncoupled_twin
 from whorl.models.catalogue import row
@@ -51,20 +52,16 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
         "directions": directional.weights,
         "diffusivities": {name: {"maximum": _power(name)} for name in _compiled()},
         "automatic": {"longest": settings.LONGEST},
-        "noise": {
-            "block": noise.BLOCK,
-            "quantile": noise.QUANTILE,
-            "normalQuantile": noise.NORMAL_QUANTILE,
-            "leastCut": noise.LEAST_CUT,
-            "free": noise.FREE,
-            "rounds": noise.ROUNDS,
-            "patch": noise.PATCH,
-            "bins": noise.BINS,
-        },
+        "noise": _constants(noise) | {"cut": _constants(cut)},
         "models": {name: _model(name, tuple(alphas)) for name in names()},
         "filling": {way: _filling(way) for way in ("eed", "homogeneous")},
         "networks": describe_networks(),
     }
+
+
+def _constants(module: ModuleType) -> dict[str, float]:
+    """The numbers of a module, by their names in small letters."""
+    return {name.lower(): value for name, value in vars(module).items() if name.isupper()}
 
 
 def write(target: Path = TARGET) -> None:

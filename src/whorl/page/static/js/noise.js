@@ -1,46 +1,47 @@
-// How strong the noise of a picture is, by the library's rule (whorl.automatic): measured where the picture has least detail.
+// How strong the noise of a picture is, by the library's rule (whorl.automatic): measured in every window, believed where
+// there is least detail.
 
 import catalogue from "./catalogue.js";
 
-const { block, quantile, normalQuantile, leastCut, free, rounds, patch, bins } = catalogue.noise;
+const { window: longest, ring: ringSide, quantile, normal_quantile, least_cut, free, rounds, largest, least, spread_of_ratio,
+  white: whiteUpTo, coloured, even, uneven, largest_ratio, blank: blankSide, patch, cut: { rounds: cutRounds, grey_values } } = catalogue.noise;
 
-// The standard deviation of white noise; 0 where the picture is too small to tell.
+// The standard deviation of the noise; 0 where the picture is too small to tell.
 export function noiseLevel(planes, height, width) {
   if (Math.min(height, width) < 3) return 0;
-  const [black, white] = ends(planes);
-  const all = planes.flatMap((plane) => blocks(plane, height, width, black, white));
-  const allowed = Math.max(free, atQuantile(all.map(({ cut }) => cut), leastCut));
-  const spreads = all.filter(({ cut }) => cut <= allowed)
-    .map(({ spread, mean, cut }) => (cut > free / 2 ? uncut(mean, spread, black, white) : spread));
-  const level = atQuantile(spreads, quantile) / quantileOfNoise([height, width].map((side) => Math.min(block, side - 2)));
-  return level > 1e-9 ? level : 0; // what is left of a flat picture is rounding
+  const [black, white] = ends(planes), shape = [height, width];
+  const all = planes.map((plane) => votes(Float64Array.from(plane), shape, black, white));
+  let [narrow, ring, mean, cut] = [0, 1, 2, 3].map((column) => joined(all.map((found) => found[column])));
+  if (!narrow.length) return 0;
+  const allowed = Math.max(free, atQuantile(cut, least_cut)), believed = cut.map((share) => share <= allowed);
+  [narrow, ring, mean, cut] = [narrow, ring, mean, cut].map((column) => column.filter((_, k) => believed[k]));
+  const degrees = degreesOfFreedom(shape), spread = narrow.map(Math.sqrt), usual = quantileOfNoise(degrees);
+  let level = atQuantile(spread, quantile) / usual;
+  const first = level;
+  if (level <= 1e-9 * Math.max(Math.abs(black), Math.abs(white))) return 0; // what is left of a flat picture is rounding
+  if (cut.some((share) => share > free / 2))
+    for (let round = 0; round < rounds; ++round) {
+      const left = remainingVariance(level, black, white);
+      const scaled = spread.map((value, k) => value / (cut[k] > free / 2 ? Math.sqrt(left(mean[k])) : level));
+      level = Math.min(level * (atQuantile(scaled, quantile) / usual) ** 1.5, largest * first);
+    }
+  if (Math.min(height, width) < longest + 2) return level;
+  const ratios = ring.map((value, k) => value / narrow[k]).filter((_, k) => narrow[k] > 0);
+  const ratio = Math.sqrt(atQuantile(ratios, least) / Math.exp(spread_of_ratio / Math.sqrt(degrees)));
+  return level * missed(ratio, Math.sqrt(atQuantile(ring, quantile) / atQuantile(ring, least)));
 }
 
 // The root mean square of the noise that is still there, of noise that had this level before it was cut off.
 export function noisePresent(planes, height, width, level) {
-  const [black, white] = ends(planes), high = Math.min(patch, height), wide = Math.min(patch, width);
+  const [black, white] = ends(planes), shape = [height, width];
   if (black === white) return level;
-  const counts = new Float64Array(bins);
-  for (const plane of planes)
-    for (let top = 0; top + high <= height; top += high)
-      for (let left = 0; left + wide <= width; left += wide) {
-        let sum = 0;
-        for (let y = top; y < top + high; ++y) for (let x = left; x < left + wide; ++x) sum += plane[y * width + x];
-        ++counts[Math.min(bins - 1, Math.floor((bins * (sum / (high * wide) - black)) / (white - black)))];
-      }
-  let total = 0, variances = 0;
-  counts.forEach((count, k) => {
-    if (!count) return;
-    const centre = black + ((k + 0.5) * (white - black)) / bins;
-    let mu = centre, cut;
-    for (let round = 0; round < rounds; ++round) {
-      cut = cutMoments(mu, level, black, white);
-      mu += centre - cut.mean;
-    }
-    total += count;
-    variances += count * cut.variance;
-  });
-  return Math.sqrt(variances / total);
+  const left = remainingVariance(level, black, white);
+  let total = 0;
+  for (const plane of planes) {
+    const values = Float64Array.from(plane), sums = box(values, shape, [patch, patch]), empty = blank(values, shape);
+    for (let i = 0; i < sums.length; ++i) if (!empty[i]) total += left(sums[i] / patch ** 2);
+  }
+  return Math.sqrt(total / (planes.length * height * width));
 }
 
 // The smallest and the largest value.
@@ -50,48 +51,133 @@ function ends(planes) {
   return [black, white];
 }
 
-// Of every block: root mean square of the second difference along both axes, mean, and the share of samples cut off.
-function blocks(plane, height, width, black, white) {
-  const [inner, across] = [height - 2, width - 2], high = Math.min(block, inner), wide = Math.min(block, across), found = [];
-  const along = (i) => plane[i - 1] - 2 * plane[i] + plane[i + 1];
-  for (let top = 0; top + high <= inner; top += high)
-    for (let left = 0; left + wide <= across; left += wide) {
-      let squares = 0, sum = 0, outside = 0;
-      for (let y = top + 1; y <= top + high; ++y)
-        for (let x = left + 1, i = y * width + left + 1; x <= left + wide; ++x, ++i) {
-          const d = (along(i - width) - 2 * along(i) + along(i + width)) / 6;
-          squares += d * d;
-          sum += plane[i];
-          if (plane[i] <= black || plane[i] >= white) ++outside;
-        }
-      const count = high * wide;
-      found.push({ spread: Math.sqrt(squares / count), mean: sum / count, cut: outside / count });
+function joined(parts) {
+  const all = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
+  parts.reduce((start, part) => (all.set(part, start), start + part.length), 0);
+  return all;
+}
+
+// Where two mirrors at the borders show the place of an axis of that size.
+const mirrored = (place, size) => {
+  const folded = ((place % (2 * size)) + 2 * size) % (2 * size);
+  return Math.min(folded, 2 * size - 1 - folded);
+};
+
+// Goes along both axes: `join` fills a row of the result from one that has so many mirrored values more at either end.
+function alongBoth(values, shape, sides, margin, join) {
+  let [height, width] = shape;
+  for (const [axis, side] of sides.entries()) {
+    const [size, across] = axis ? [width, height] : [height, width], reach = (side >> 1) + margin, long = size + 2 * margin;
+    const step = axis ? 1 : width, row = new Float64Array(size + 2 * reach), found = new Float64Array(long);
+    const places = Int32Array.from(row, (_, k) => mirrored(k - reach, size) * step), result = new Float64Array(long * across);
+    for (let k = 0; k < across; ++k) {
+      const start = axis ? k * width : k;
+      for (let j = 0; j < row.length; ++j) row[j] = values[start + places[j]];
+      join(row, found, side);
+      for (let j = 0; j < long; ++j) result[axis ? k * long + j : j * width + k] = found[j];
     }
-  return found;
-}
-
-// Linear between the two nearest values.
-function atQuantile(values, share) {
-  const sorted = Float64Array.from(values).sort(), at = share * (sorted.length - 1), low = Math.floor(at);
-  return sorted[low] + (at - low) * (sorted[Math.min(low + 1, sorted.length - 1)] - sorted[low]);
-}
-
-// What the quantile of the blocks is for white noise of strength 1 (Wilson and Hilferty).
-function quantileOfNoise(sides) {
-  const correlated = (1 + 2 * (4 / 9 + 1 / 36)) ** sides.length;
-  const degrees = Math.max(sides[0] * sides[1] / correlated, 1);
-  return Math.max(1 - 2 / (9 * degrees) + normalQuantile * Math.sqrt(2 / (9 * degrees)), 0.1) ** 1.5;
-}
-
-// The standard deviation before samples were cut off at black and white.
-function uncut(mean, spread, black, white) {
-  let mu = mean, sigma = Math.max(spread, 1e-12);
-  for (let k = 0; k < rounds; ++k) {
-    const cut = cutMoments(mu, sigma, black, white);
-    sigma = Math.max(Math.min((sigma * spread) / Math.sqrt(Math.max(cut.variance, 1e-24)), 4 * spread), 1e-12);
-    mu += mean - cut.mean;
+    if (axis) width = long; else height = long;
+    values = result;
   }
-  return sigma;
+  return values;
+}
+
+// The sums over windows of these odd sides around every pixel; with a margin there are more windows on every side.
+const box = (values, shape, sides, margin = 0) => alongBoth(values, shape, sides, margin, (row, found, side) => {
+  let sum = 0;
+  for (let j = 0; j < side; ++j) sum += row[j];
+  found[0] = sum;
+  for (let j = 1; j < found.length; ++j) found[j] = sum += row[j + side - 1] - row[j - 1];
+});
+
+// Where a picture holds one value over a square of so many pixels, which a mirror at the border may complete.
+function blank(values, shape) {
+  const sides = [blankSide, blankSide], reach = (blankSide - 1) >> 1, [height, width] = shape;
+  const extreme = (choose) => alongBoth(values, shape, sides, reach, (row, found, side) => {
+    for (let j = 0; j < found.length; ++j) {
+      let best = row[j];
+      for (let i = 1; i < side; ++i) best = choose(best, row[j + i]);
+      found[j] = best;
+    }
+  });
+  const low = extreme(Math.min), high = extreme(Math.max), constant = low.map((v, i) => (v === high[i] ? 1 : 0)), wide = width + 2 * reach;
+  const covered = box(constant, [height + 2 * reach, wide], sides);
+  return Uint8Array.from({ length: height * width }, (_, i) => covered[(Math.floor(i / width) + reach) * wide + (i % width) + reach] > 0);
+}
+
+// Of every window that is not half blank: squares of narrow filter and ring, mean, share of samples cut off.
+function votes(u, shape, black, white) {
+  const [height, width] = shape, within = [height - 2, width - 2], sides = windowSides(shape), whole = sides[0] * sides[1];
+  const three = [3, 3], square = ringSide ** 2, around = square - 9;
+  const [wide, near] = [box(u, shape, [ringSide, ringSide]), box(u, shape, three)];
+  const counted = box(Float64Array.from(blank(u, shape)), shape, three).map((number) => (number === 0 ? 1 : 0));
+  const inner = new Float64Array(within[0] * within[1]), squares = new Float64Array(inner.length);
+  const along = (i) => u[i - 1] - 2 * u[i] + u[i + 1];
+  for (let y = 1, k = 0; y < height - 1; ++y)
+    for (let i = y * width + 1; i < y * width + width - 1; ++i, ++k) {
+      inner[k] = counted[i];
+      squares[k] = counted[i] * ((along(i - width) - 2 * along(i) + along(i + width)) / 6) ** 2;
+    }
+  const count = box(counted, shape, sides), countInner = box(inner, within, sides, 1), sums = [
+    box(squares, within, sides, 1),
+    box(u.map((v, i) => counted[i] * (v - (wide[i] - near[i]) / around) ** 2), shape, sides),
+    box(u.map((v, i) => counted[i] * v), shape, sides),
+    box(u.map((v, i) => (counted[i] && (v <= black || v >= white) ? 1 : 0)), shape, sides)];
+  const chosen = [];
+  count.forEach((number, i) => { if (Math.min(number, countInner[i]) >= whole / 2) chosen.push(i); });
+  const [narrow, ring, mean, cut] = sums.map((values, column) => Float64Array.from(chosen, (i) => values[i] / (column ? count : countInner)[i]));
+  return [narrow.map((v) => Math.max(v, 0)), ring.map((v) => v / (1 + 1 / around)), mean, cut];
+}
+
+// Odd, and no longer than the picture without its border.
+const windowSides = (shape) => shape.map((size) => Math.min(longest, size - 2 - ((size + 1) % 2)));
+
+// Linear between the two nearest values: the one that so many others lie below, and the smallest of those above.
+function atQuantile(values, share) {
+  const all = Float64Array.from(values), at = share * (all.length - 1), low = Math.floor(at);
+  for (let left = 0, right = all.length - 1; left < right;) {
+    const pivot = all[(left + right) >> 1];
+    let i = left, j = right;
+    while (i <= j) {
+      while (all[i] < pivot) ++i;
+      while (all[j] > pivot) --j;
+      if (i <= j) { [all[i], all[j]] = [all[j], all[i]]; ++i; --j; }
+    }
+    if (low <= j) right = j; else if (low >= i) left = i; else break;
+  }
+  const next = low + 1 < all.length ? all.subarray(low + 1).reduce((a, b) => Math.min(a, b)) : all[low];
+  return all[low] + (at - low) * (next - all[low]);
+}
+
+// How many independent squares vary like the mean of those of the narrow filter in a window of white noise.
+const degreesOfFreedom = (shape) => Math.max(windowSides(shape).reduce((product, side) =>
+  product * (side ** 2 / (side + 2 * (((side - 1) * 4) / 9 + Math.max(side - 2, 0) / 36))), 1), 1);
+
+// What the quantile of the windows is for white noise of strength 1 (Wilson and Hilferty).
+const quantileOfNoise = (degrees) => Math.max(1 - 2 / (9 * degrees) + normal_quantile * Math.sqrt(2 / (9 * degrees)), 0.1) ** 1.5;
+
+// By how much the narrow filter has missed noise that is stronger to the ring by this ratio in every window.
+function missed(ratio, unevenness) {
+  const bounded = Math.min(Math.max(ratio, whiteUpTo), largest_ratio);
+  const colour = Math.log(bounded / whiteUpTo) / Math.log(coloured / whiteUpTo), evenly = Math.log(uneven / unevenness) / Math.log(uneven / even);
+  return bounded ** (Math.min(colour, 1) * Math.min(Math.max(evenly, 0), 1));
+}
+
+// The variance of noise of that level where it was cut off, for the mean after it.
+function remainingVariance(level, black, white) {
+  const last = grey_values - 1, variances = Float64Array.from({ length: grey_values }, (_, k) => {
+    const seen = black + (k * (white - black)) / last;
+    let mu = seen, cut;
+    for (let round = 0; round < cutRounds; ++round) {
+      cut = cutMoments(mu, level, black, white);
+      mu += seen - cut.mean;
+    }
+    return cut.variance;
+  });
+  return (mean) => {
+    const place = Math.min(Math.max(((mean - black) * last) / (white - black), 0), last), low = Math.min(Math.floor(place), last - 1);
+    return variances[low] + (place - low) * (variances[low + 1] - variances[low]);
+  };
 }
 
 // Mean and variance of a normal variable that is cut off at both ends.
