@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+import whorl
 from files.samples import listing
 from whorl import files
 from whorl.networks import MultiscaleNetwork, NetworkSpec
@@ -116,3 +117,24 @@ def test_the_default_is_the_network_for_photographs(tmp_path, whorl_command):
     for name, words in (("b.tif", ()), ("c.tif", ("--network", "photo-grey"))):
         assert whorl_command("denoise", "-q", *words, tmp_path / "a.tif", tmp_path / name).code == 0
     assert np.array_equal(files.read(tmp_path / "b.tif").samples, files.read(tmp_path / "c.tif").samples)
+
+
+def test_noise_told_out_of_all_proportion_is_doubted_in_one_line(tmp_path, whorl_command, card):
+    save(tmp_path / "a.tif", scene(30.0))
+    words = ("denoise", "--network", card, "--noise", 0.1, tmp_path / "a.tif", tmp_path / "b.tif")
+    with pytest.warns(UserWarning, match=r"noise=0\.1\): the noise measured in this image is (29|30)\.\d+"):
+        assert whorl_command(*words).code == 0
+
+
+@pytest.mark.parametrize("colours", [False, True])
+def test_labels_are_copied_with_a_word(tmp_path, whorl_command, colours):
+    y, x = np.mgrid[:96, :120]
+    cells = np.hypot(x % 17 - 8, y % 15 - 7) < 6
+    labels = (cells * np.random.default_rng(0).permutation(64)[x // 17 + 7 * (y // 15)]).astype(np.uint8)
+    save(tmp_path / "labels.png", labels, "u1")
+    with pytest.warns(UserWarning, match=r"such as labels, have no noise: copied"):
+        assert "copied" in whorl_command("denoise", tmp_path / "labels.png", tmp_path / "same.png").out
+    assert np.array_equal(files.read(tmp_path / "same.png").samples[..., 0], labels)
+    image, axis = (np.stack([labels] * 3, -1), -1) if colours else (labels, None)
+    with pytest.warns(UserWarning, match="such as labels"):
+        assert np.array_equal(whorl.denoise(image, channel_axis=axis), image)

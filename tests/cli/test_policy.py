@@ -81,7 +81,6 @@ def test_nothing_is_measured_where_all_is_told():
 
     policy = Filtering("eed", contrast=9.0)
     assert policy.chosen(nobody, (1.0, 1.0))[1].contrast == 9.0
-    assert Denoising(noise=3.0).level(nobody) == 3.0
 
 
 def test_contradictions_are_refused_when_they_are_told():

@@ -29,7 +29,7 @@ from whorl.automatic.cut import remaining_variance
 from whorl.errors import ShapeError
 from whorl.foundations import validation
 
-__all__ = ["blank", "noise_level", "noise_present"]
+__all__ = ["blank", "labelled", "noise_level", "noise_present"]
 
 WINDOW = 15
 """Side of the windows in pixels."""
@@ -72,6 +72,9 @@ LARGEST_RATIO = 16.0
 
 BLANK = 5
 """Side of the smallest square, or cube, of one value that counts as blank."""
+
+LABELLED = 0.9
+"""The share of pixels near edges that, in an image of labels, have as many neighbours of their value as axes."""
 
 PATCH = 5
 """Side of the patches of which the means are taken, to see how much noise is cut off there."""
@@ -140,6 +143,28 @@ def noise_present(samples: Sequence[Tensor], level: float) -> float:
         total += float((remaining_variance(mean, level, black, white) * ~blank(plane)).sum())
         count += plane.numel()
     return math.sqrt(total / count)
+
+
+def labelled(samples: Sequence[Tensor]) -> bool:
+    """Whether all values are whole, and nearly all pixels of an area's rim lie in the area still, as labels do.
+
+    >>> y, x = torch.meshgrid(torch.arange(40), torch.arange(40), indexing="ij")
+    >>> cells, noise = (x // 9 + 7 * (y // 8)).double(), torch.randn(40, 40, generator=torch.Generator().manual_seed(0))
+    >>> [labelled([u[None, None]]) for u in (cells, (cells + 5 * noise).round())]
+    [True, False]
+    """
+    if not samples or any(bool((part != part.round()).any()) for part in samples):
+        return False
+    rim = inside = 0
+    for u in (plane for part in samples for plane in part.detach().flatten(0, 1)):
+        equal = torch.zeros_like(u, dtype=torch.int8)
+        for axis, size in enumerate(u.shape):
+            one = u.narrow(axis, 0, size - 1) == u.narrow(axis, 1, size - 1)
+            equal.narrow(axis, 0, size - 1).add_(one)
+            equal.narrow(axis, 1, size - 1).add_(one)
+        edge = ~blank(u)
+        rim, inside = rim + int(edge.sum()), inside + int((edge & (equal >= u.dim())).sum())
+    return rim > 0 and inside >= LABELLED * rim
 
 
 def box(values: Tensor, sides: Sequence[int], margin: int = 0) -> Tensor:

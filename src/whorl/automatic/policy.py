@@ -4,13 +4,14 @@ Arrays in memory, arrays in windows, files on the command line and layers of a v
 from and in how the steps are taken. What is measured, which model is built and how long it runs is decided here.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
 
-from whorl.automatic.noise import noise_level
+from whorl.automatic.noise import labelled, noise_level
 from whorl.automatic.settings import DEFAULT_TIME, AutomaticSettings, automatic_settings, rule
 from whorl.foundations import validation
 from whorl.models import Model, build
@@ -19,6 +20,9 @@ __all__ = ["Filtering", "Samples", "noise_to_remove"]
 
 Samples = Callable[[], Iterable[Tensor]]
 """Gives images ``(n, c, y, x)`` or volumes that stand for the picture; asked only where something is to be measured."""
+
+PROPORTION = 4.0
+"""A level told is doubted where it is so many times larger or smaller than the level measured."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +99,23 @@ class Filtering:
 
 
 def noise_to_remove(noise: float | None, samples: Samples, caller: str) -> float:
-    """The noise a network is to remove: as told, or as measured; 0 where there is none, and the picture is copied."""
-    if noise is None:
-        return noise_level(list(samples()))
-    if not 0 < noise < float("inf"):
+    """The noise a network is to remove: as told, or as measured; 0 where there is none, and the picture is copied.
+
+    A level that is told out of all proportion to the measured one is doubted. Labels and drawings have no noise,
+    however many edges they have.
+    """
+    if noise is not None and not 0 < noise < float("inf"):
         raise ValueError(f"{caller}: noise = {noise}: expected a positive standard deviation in the image's own units.")
-    return float(noise)
+    parts = list(samples())
+    if noise is None and labelled(parts):
+        warnings.warn(f"{caller}: areas of one whole number each, such as labels, have no noise: copied.", stacklevel=4)
+        return 0.0
+    measured = noise_level(parts) if parts else 0.0
+    level = measured if noise is None else float(noise)
+    if measured and not 1 / PROPORTION <= level / measured <= PROPORTION:
+        warnings.warn(
+            f"{caller}(noise={level:.4g}): the noise measured in this image is {measured:.4g}. Give the noise in the "
+            "units of the image, or leave it out.",
+            stacklevel=4,
+        )
+    return level

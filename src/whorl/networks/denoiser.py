@@ -1,19 +1,17 @@
 """A trained network at work on pictures of any range and any noise level: the one place that knows of levels."""
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from whorl.automatic import noise_level, noise_to_remove, samples_of
 from whorl.errors import ShapeError
 
 if TYPE_CHECKING:
     from whorl.networks.trained import TrainedNetwork
 
-__all__ = ["REFERENCE_LEVEL", "Denoiser", "level_of", "trained_for", "value_range"]
+__all__ = ["REFERENCE_LEVEL", "Denoiser", "trained_for", "value_range"]
 
 REFERENCE_LEVEL = 25.0
 """The level whose logarithm gates count as 0."""
@@ -21,7 +19,6 @@ REFERENCE_LEVEL = 25.0
 MIDDLE = 127.5
 _TAIL = 0.002  # share of the darkest and of the brightest samples that a range leaves out
 _ROUNDING = 1e-6  # by which a level that was scaled to the end of a range may lie beyond it
-_PROPORTION = 4.0  # a level told is doubted where it is so many times larger or smaller than the level measured
 
 
 @dataclass(frozen=True)
@@ -91,19 +88,6 @@ def value_range(samples: Tensor, eight_bits: bool) -> tuple[float, float]:
     cut = int(_TAIL * (len(flat) - 1))
     low, high = (float(flat.kthvalue(place).values) for place in (cut + 1, len(flat) - cut))
     return (low, high) if high > low else (low - 127.5, low + 127.5)
-
-
-def level_of(u: Tensor, noise: float | None) -> float:
-    """The level to remove, told or measured; one that is told out of all proportion to the measured one is doubted."""
-    level = noise_to_remove(noise, lambda: samples_of(u), "denoise")
-    measured = level if noise is None else noise_level(samples_of(u))
-    if measured and not 1 / _PROPORTION <= level / measured <= _PROPORTION:
-        warnings.warn(
-            f"denoise(noise={level:.4g}): the noise measured in this image is {measured:.4g}. Give the noise in the "
-            "units of the image, or leave it out.",
-            stacklevel=4,
-        )
-    return level
 
 
 def trained_for(network: "TrainedNetwork", noise: float | Tensor) -> None:

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from whorl.automatic import noise_to_remove, samples_of
 from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.arrays import from_tensor, placed, to_tensor
 from whorl.foundations.types import Image
-from whorl.networks.denoiser import Denoiser, level_of, value_range
+from whorl.networks.denoiser import Denoiser, value_range
 
 __all__ = ["STRUCTURES", "Spec", "TrainedNetwork", "build_network", "named"]
 
@@ -150,7 +151,7 @@ class TrainedNetwork(nn.Module, ABC):
                 f"denoise: expected a picture (y, x), got shape {tuple(image.shape)}. "
                 "For colour name the channel_axis, usually -1."
             )
-        level = level_of(u, noise)
+        level = noise_to_remove(noise, lambda: samples_of(u), "denoise")
         if level == 0:
             return image.clone() if isinstance(image, Tensor) else image.copy()
         target = u.device if device is None else torch.device(device)

@@ -32,6 +32,7 @@ export default {
   "uneven": 1.45,
   "largest_ratio": 16.0,
   "blank": 5,
+  "labelled": 0.9,
   "patch": 5,
   "cut": {"rounds": 40, "grey_values": 257}
 },
