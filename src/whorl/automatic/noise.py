@@ -267,4 +267,4 @@ def missed(ratio: float, unevenness: float) -> float:
     ratio = min(max(ratio, WHITE), LARGEST_RATIO)
     coloured = math.log(ratio / WHITE) / math.log(COLOURED / WHITE)
     even = math.log(UNEVEN / unevenness) / math.log(UNEVEN / EVEN)
-    return ratio ** (min(coloured, 1.0) * min(max(even, 0.0), 1.0))
+    return float(ratio ** (min(coloured, 1.0) * min(max(even, 0.0), 1.0)))
