@@ -1,138 +1,23 @@
-r"""The Haar details of cells of 2x2 pixels or 2x2x2 voxels, the basis of every second order model.
+"""First derivatives at the centres of cells, compact or wide: the operator of every second order model."""
 
-Cell ``u00 u10 / u01 u11`` (first index = x) of the image mirrored by one pixel:
-
-.. math:: p = \tfrac12 (u_{10} - u_{00} + u_{11} - u_{01}), \quad
-          q = \tfrac12 (u_{01} - u_{00} + u_{11} - u_{10}), \quad
-          r = \tfrac12 (u_{11} - u_{10} - u_{01} + u_{00})
-
-are the derivatives at the cell centre and the remaining Haar detail. (mean, p, q, r) is the undecimated Haar transform.
-In space a cell has the mean and seven details: three derivatives, three mixed differences and one difference along all
-three axes. A detail is named by the set of directions (0 = x, 1 = y, 2 = z) along which it takes differences; along the
-others it takes means.
-"""
-
-from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
-from itertools import combinations, product
+from functools import lru_cache, reduce
+from operator import mul
 
 import torch
 from torch import Tensor
 
 from whorl.foundations import validation
+from whorl.foundations.names import unknown
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Image, Responses, SpacingLike
 from whorl.operators.base import Operator
-from whorl.operators.boundary import fold, mirror, placed
+from whorl.operators.haar import Detail, channels, details, haar, haar_adjoint
+from whorl.operators.wide import STEEPEST, squared_transfers, wide, wide_adjoint
 
-__all__ = ["CellGradient", "Detail", "border_weights", "channels", "details", "haar", "haar_adjoint"]
+__all__ = ["CELLS", "CellGradient", "Detail", "border_weights", "channels", "details", "haar", "haar_adjoint"]
 
-Detail = tuple[int, ...]
-"""The directions along which a Haar detail takes differences: ``(0,)`` is p, ``(0, 1)`` is r of the plane."""
-
-
-@cache
-def details(dimension: int) -> tuple[Detail, ...]:
-    """The Haar details of a cell but the mean, derivatives first.
-
-    >>> details(2)
-    ((0,), (1,), (0, 1))
-    """
-    return tuple(chosen for count in range(1, dimension + 1) for chosen in combinations(range(dimension), count))
-
-
-@cache
-def channels(dimension: int) -> tuple[Detail, ...]:
-    """The detail in every operator channel; channel k belongs to direction k % dimension, one of the detail's own.
-
-    >>> channels(2)
-    ((0,), (1,), (0, 1), (0, 1))
-    """
-    parts = [[tuple(sorted((k + j) % dimension for j in near)) for k in range(dimension)] for near in _near(dimension)]
-    return tuple(detail for part in parts for detail in part)
-
-
-def _near(dimension: int) -> list[Detail]:
-    """The details of direction 0, as directions counted from it on."""
-    return [chosen for chosen in details(dimension) if 0 in chosen]
-
-
-def haar(u: Image) -> dict[Detail, Tensor]:
-    """All Haar details of every cell of the mirrored image; exactly zero where the image is constant.
-
-    >>> haar(torch.ones(1, 1, 4, 4))[0, 1].shape
-    torch.Size([1, 1, 5, 5])
-    """
-    dimension = u.dim() - 2
-    extended = mirror(u, 1)
-    corners = {corner: _from_corner(extended, corner) for corner in product((0, 1), repeat=dimension)}
-    # Differences come first: those of neighbours are nearly exact. Each is taken once and shared by what follows.
-    differences: dict[Detail, dict[Corner, Tensor]] = {(): corners}
-    for chosen in details(dimension):
-        differences[chosen] = _joined(differences[chosen[:-1]], chosen[-1], torch.sub)
-    result = {}
-    for chosen in details(dimension):
-        fields = differences[chosen]
-        for k in sorted({*range(dimension)} - {*chosen}):
-            fields = _joined(fields, k, torch.add)
-        (field,) = fields.values()
-        result[chosen] = 0.5 ** (dimension - 1) * field
-    return result
-
-
-def haar_adjoint(v: Mapping[Detail, Tensor]) -> Image:
-    """The transpose of :func:`haar` for unweighted sums and arbitrary arguments."""
-    dimension = max(map(len, v))
-    scale = 0.5 ** (dimension - 1)
-    spread = []
-    for signs in product((1, -1), repeat=dimension - 1):
-        corner = (1, *signs)
-        # Details of an odd number of differences change their sign in the opposite corner, the others do not.
-        _, odd = _signed_sum({chosen: field for chosen, field in v.items() if len(chosen) % 2}, corner)
-        sign, even = _signed_sum({chosen: field for chosen, field in v.items() if len(chosen) % 2 == 0}, corner)
-        near, far = (
-            (scale * (even - odd), scale * (even + odd)) if sign > 0 else (-scale * (odd + even), scale * (odd - even))
-        )
-        spread.append(_to_corner(near, [-sign for sign in corner]) + _to_corner(far, corner))
-    return fold(ordered_sum(spread), 1)
-
-
-Corner = tuple[int, ...]
-"""Which pixel of a cell along each axis, in the order of the axes: 0 the first, 1 the second, -1 neither any more."""
-
-
-def _joined(fields: Mapping[Corner, Tensor], k: int, join: Callable[[Tensor, Tensor], Tensor]) -> dict[Corner, Tensor]:
-    """Pairs of fields that are neighbours along direction k, the second joined with the first."""
-    ends = [corner for corner in fields if corner[~k] == 0]
-
-    def at(corner: Corner, end: int) -> Corner:
-        return tuple(end if axis == len(corner) + ~k else value for axis, value in enumerate(corner))
-
-    return {at(corner, -1): join(fields[at(corner, 1)], fields[corner]) for corner in ends}
-
-
-def _signed_sum(fields: Mapping[Detail, Tensor], corner: tuple[int, ...]) -> tuple[int, Tensor]:
-    """The sign of the first detail in a corner, and that sign times the sum of all with their signs."""
-
-    def sign(chosen: Detail) -> int:
-        return -1 if sum(corner[k] < 0 for k in chosen) % 2 else 1
-
-    (first, total), *rest = fields.items()
-    for chosen, field in rest:
-        total = total + field if sign(chosen) == sign(first) else total - field
-    return sign(first), total
-
-
-def _from_corner(extended: Tensor, corner: Corner) -> Tensor:
-    """The pixels in one corner of every cell."""
-    return extended[(..., *(slice(1, None) if end else slice(None, -1) for end in corner))]
-
-
-def _to_corner(v: Tensor, corner: tuple[int, ...] | list[int]) -> Tensor:
-    """Values of cells as values of the pixels in one of their corners, on the extended image."""
-    for k, sign in enumerate(corner):
-        v = placed(v, ~k, *((1, 0) if sign > 0 else (0, 1)))
-    return v
+CELLS = ("compact", "wide")
+"""The paper's cell of 2x2 pixels, and that of 4x4, on which turned pictures differ least."""
 
 
 def border_weights(v: Tensor, dimension: int = 2) -> Tensor:
@@ -171,6 +56,10 @@ class CellGradient(Operator):
     :math:`\sqrt\kappa\,(r_{xy}, r_{yz}, r_{xz})`, :math:`\sqrt\kappa\,(r_{xz}, r_{xy}, r_{yz})` and
     :math:`\kappa\,(t, t, t)`, each over :math:`(h_x, h_y, h_z)`.
 
+    The *wide* cell (:mod:`whorl.operators.wide`) has the same details in the same channels, from 4x4 pixels or 4x4x4
+    voxels: derivatives of fourth order, and third differences where the compact cell has mixed ones. With any alpha
+    a checkerboard decays as fast as on the compact cell. Structure tensors, laws, fluxes and energies are the same.
+
     Parameters
     ----------
     alpha : float
@@ -178,12 +67,24 @@ class CellGradient(Operator):
         of the two colours of a checkerboard no longer exchange anything.
     spacing : float or tuple of float
         Pixel size ``(h_y, h_x)``, voxel size ``(h_z, h_y, h_x)``, or one number for images and volumes alike.
+    cell : str
+        ``"compact"``, 2x2 pixels, or ``"wide"``, 4x4. Images narrower than a cell are mirrored as often as needed.
 
     Guarantees
     ----------
     Exact adjoint; :math:`\|K\|^2 = 4 \max_A \kappa^{|A|-1} \sum_{i \in A} h_i^{-2}` over the sets :math:`A` of
     directions, approached as the image grows: :math:`4 \max(1, 2\kappa, 3\kappa^2)` for unit voxels; annihilates
     constants to the last bit; quarter turns carry over.
+
+    On the wide cell sets of one direction count 49/9 instead of 4, so that steps up to 18/49 = 0.367 are stable where
+    compact ones go up to 1/2 (alpha from 0.16 on). Proof: in :math:`X_i = \sin^2(\theta_i/2)` the symbol is a
+    polynomial of degree 3 for each axis, and no polynomial on the unit cube exceeds its largest Bernstein
+    coefficient. Those of :math:`D, A, E` are :math:`(0, \tfrac43, \tfrac{28}{9}, \tfrac{49}{9})`, :math:`(1, 1,
+    \tfrac34, 0)` and :math:`(0, 0, 0, 1)`. Where at most one index is 3 all details vanish, and the sum over
+    :math:`i` of :math:`h_i^{-2} D_i \prod_{j \ne i} A_j` is at most :math:`\tfrac{49}{9} \max_i h_i^{-2}`: 4, 46/9,
+    65/12 or 21/4 for the indices 111, 211, 221, 222 of unit voxels. Where two or three are 3, the derivatives
+    vanish, and the detail of these axes
+    alone is left. All these values are taken, in the corners of the cube.
 
     Examples
     --------
@@ -193,16 +94,18 @@ class CellGradient(Operator):
     torch.Size([1, 3, 1, 12, 9, 9, 9])
     """
 
-    degree = reach = 1
     orders = (1,)
 
-    def __init__(self, alpha: float = 0.41, spacing: SpacingLike = 1.0) -> None:
+    def __init__(self, alpha: float = 0.41, spacing: SpacingLike = 1.0, cell: str = "compact") -> None:
         super().__init__()
+        if cell not in CELLS:
+            raise unknown("cell", cell, CELLS)
+        self.cell = cell
         self.alpha = validation.number(alpha, "alpha", "CellGradient", 0.0, 0.5)
         self.spacing = validation.spacing(spacing, "CellGradient")
 
     def forward(self, u: Image) -> Responses:
-        found = haar(u)
+        found = wide(u) if self.cell == "wide" else haar(u)
         terms = [_times(found[chosen], chosen, *weight) for chosen, weight in self._weights(u.dim() - 2)]
         return torch.stack(terms, dim=2).unsqueeze(2)
 
@@ -213,11 +116,21 @@ class CellGradient(Operator):
         for field, (chosen, weight) in zip(fields, self._weights(dimension), strict=True):
             term = _times(field, chosen, *weight)
             gathered[chosen] = gathered[chosen] + term if chosen in gathered else term
-        return haar_adjoint(gathered)
+        return wide_adjoint(gathered) if self.cell == "wide" else haar_adjoint(gathered)
+
+    @property
+    def degree(self) -> int:
+        return 3 if self.cell == "wide" else 1
+
+    @property
+    def reach(self) -> int:
+        return self.degree
 
     def symbol(self, *theta: Tensor) -> Tensor:
         X = [torch.sin(angle / 2) ** 2 for angle in reversed(theta)]
         h = self.spacing.along(len(theta))[::-1]
+        if self.cell == "wide":
+            return _wide_symbol(X, h, 1 - 2 * self.alpha)
         total = ordered_sum(x / size**2 for x, size in zip(X, h, strict=True))
         for chosen in details(len(theta))[len(theta) :]:
             term: Tensor | float = (-2 * self.alpha) ** (len(chosen) - 1)
@@ -227,13 +140,14 @@ class CellGradient(Operator):
         return 4 * total
 
     def squared_norm_bound(self, dimension: int | None = None) -> float:
-        return _largest_symbol(self.alpha, self.spacing.along(self.settle(dimension)))
+        return _largest_symbol(self.alpha, self.spacing.along(self.settle(dimension)), self.cell)
 
     def cell_weights(self, v: Responses) -> Tensor:
         return border_weights(v, v.dim() - 4)
 
     def extra_repr(self) -> str:
-        return f"alpha={self.alpha:g}, spacing={tuple(self.spacing)}"
+        cell = f", cell={self.cell!r}" if self.cell != "compact" else ""
+        return f"alpha={self.alpha:g}, spacing={tuple(self.spacing)}{cell}"
 
     def _weights(self, dimension: int) -> list[tuple[Detail, tuple[float, float]]]:
         """The detail in every channel with its factor and the size it is divided by."""
@@ -245,11 +159,30 @@ class CellGradient(Operator):
         ]
 
 
+def _wide_symbol(X: list[Tensor], h: tuple[float, ...], kappa: float) -> Tensor:
+    """The sum over the details of the wide cell of their squared transfer functions."""
+    D, A, E = zip(*(squared_transfers(x) for x in X), strict=True)
+    terms = []
+    for chosen in details(len(X)):
+        alone = len(chosen) == 1
+        factors = [A[k] if k not in chosen else D[k] if alone else E[k] for k in range(len(X))]
+        weight = 1.0 if alone else 4 * kappa ** (len(chosen) - 1)
+        terms.append(weight * sum(h[k] ** -2 for k in chosen) * reduce(mul, factors))
+    return ordered_sum(terms)
+
+
 @lru_cache(maxsize=64)
-def _largest_symbol(alpha: float, spacing: tuple[float, ...]) -> float:
-    """The symbol is linear in each sin², so that its maximum over the unit cube sits in a corner."""
+def _largest_symbol(alpha: float, spacing: tuple[float, ...], cell: str) -> float:
+    """The maximum over the unit cube of all sin² sits in a corner, as :class:`CellGradient` proves for the wide cell.
+
+    On the compact cell the symbol is linear in each of them.
+    """
     h, kappa = spacing[::-1], 1 - 2 * alpha
-    return 4 * max(kappa ** (len(A) - 1) * sum(h[k] ** -2 for k in A) for A in details(len(h)))
+    steepest = STEEPEST if cell == "wide" else 4.0
+    largest = [
+        (steepest if len(A) == 1 else 4 * kappa ** (len(A) - 1)) * sum(h[k] ** -2 for k in A) for A in details(len(h))
+    ]
+    return max(largest)
 
 
 def _times(field: Tensor, chosen: Detail, factor: float, size: float) -> Tensor:

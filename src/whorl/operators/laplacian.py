@@ -15,7 +15,8 @@ class Laplacian(Operator):
 
     For :math:`\alpha = 1/6` its weights are 1/6 at the corners and 4/6 at the edges, and its leading error
     :math:`\frac{h^2}{12} \Delta^2 u` is rotationally invariant; in space faces weigh 5/12, edges 1/8 and corners 1/48,
-    with the same error. :math:`\alpha = 0` is the five-point (seven-point) stencil.
+    with the same error. :math:`\alpha = 0` is the five-point (seven-point) stencil. On the ``"wide"`` cell its errors
+    are of fourth order.
 
     Shapes: ``(n, c, y, x) -> (n, c, 1, 1, y, x)``, on pixels; a volume with one more axis.
 
@@ -31,17 +32,23 @@ class Laplacian(Operator):
     tensor(2.)
     """
 
-    degree = reach = 2
-
-    def __init__(self, alpha: float = 1 / 6, spacing: SpacingLike = 1.0) -> None:
+    def __init__(self, alpha: float = 1 / 6, spacing: SpacingLike = 1.0, cell: str = "compact") -> None:
         super().__init__()
-        self.gradient = CellGradient(alpha, spacing)
+        self.gradient = CellGradient(alpha, spacing, cell)
         self.spacing = self.gradient.spacing
 
     @property
     def alpha(self) -> float:
         """The parameter of the underlying cell gradient."""
         return self.gradient.alpha
+
+    @property
+    def degree(self) -> int:
+        return 2 * self.gradient.degree
+
+    @property
+    def reach(self) -> int:
+        return 2 * self.gradient.reach
 
     def forward(self, u: Image) -> Responses:
         K = self.gradient

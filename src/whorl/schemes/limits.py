@@ -51,7 +51,7 @@ def max_min_limit(
     >>> round(max_min_limit(CellGradient(0.41), Isotropic(Exponential(1.0))), 4)
     0.4237
     """
-    if not isinstance(operator, CellGradient):
+    if not isinstance(operator, CellGradient) or operator.cell == "wide":  # wide cells have negative weights
         return None
     dimension, alpha = operator.settle(dimension), operator.alpha
     squares = [h**-2 for h in reversed(operator.spacing.along(dimension))]

@@ -81,6 +81,8 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
     law = activation.law
     if law.name not in LAWS:
         return f"the law {law.name!r} has no compiled form"
+    if wide(operator, structure):
+        return "the wide cell has no compiled form"
     if law.name == "uncoupled" and activation.axes != 2:
         return f"{type(activation).__name__} with {activation.axes} directions has no compiled form"
     g = law.diffusivity
@@ -124,6 +126,12 @@ def form_of(operator: Operator, activation: Activation, structure: Operator | No
         rho=rho,
         floor=getattr(law, "across", 0.0),
     )
+
+
+def wide(*operators: Operator | None) -> bool:
+    """Whether any of the operators works on wide cells, of which compiled steps know nothing yet."""
+    parts = (part for operator in operators if operator is not None for part in operator.modules())
+    return any(isinstance(part, CellGradient) and part.cell == "wide" for part in parts)
 
 
 def _cells(operator: Operator) -> Cells | None:

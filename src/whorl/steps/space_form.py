@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from whorl.activations import Activation, EdgeEnhancing
 from whorl.operators import CellGradient, Composed, Operator
-from whorl.steps.form import LAWS, Taps
+from whorl.steps.form import LAWS, Taps, wide
 
 __all__ = ["SpaceForm", "space_form"]
 
@@ -41,6 +41,8 @@ def space_form(operator: Operator, activation: Activation, structure: Operator |
     law = activation.law
     if law.name not in LAWS or (law.name == "uncoupled" and activation.axes != 2):
         return f"the law {law.name!r} of {activation.axes} directions has no compiled form in space"
+    if wide(operator, structure):
+        return "the wide cell has no compiled form"
     if activation.gamma:
         return f"gamma = {activation.gamma:g} is for the plane"
     g = law.diffusivity
