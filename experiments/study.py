@@ -20,9 +20,9 @@ from trials import Trial, trials
 
 from whorl.data import ANGLES, RectangleSet
 from whorl.evaluation import AngleTable, TestScenes, evaluate
+from whorl.foundations.provenance import versions
 from whorl.networks import NAMED, build_network
 from whorl.training import TensorPairs
-from whorl.foundations.provenance import versions
 from whorl.training.checkpoint import write_atomically
 
 VALIDATION = 20

@@ -29,14 +29,20 @@ OPERATORS = {
     "cell gradient, five-point": CellGradient(0.0),
     "cell gradient, no detail": CellGradient(0.5),
     "cell gradient, spacing": CellGradient(0.2, (2.0, 0.5)),
+    "wide cell": CellGradient(cell="wide"),
+    "wide cell, most detail": CellGradient(0.0, cell="wide"),
+    "wide cell, no detail": CellGradient(0.5, cell="wide"),
+    "wide cell, spacing": CellGradient(0.2, (2.0, 0.5), cell="wide"),
     "laplacian": Laplacian(),
     "laplacian, spacing": Laplacian(0.1, (1.0, 2.0)),
+    "laplacian, wide cell": Laplacian(cell="wide"),
     "hessian": Hessian(),
     "hessian, spacing": Hessian((1.0, 3.0)),
     "directions": DirectionalDerivatives(8),
     "directions, odd, spacing": DirectionalDerivatives(5, (1.0, 1.5)),
     "smoothed gradient": Composed(CellGradient(), Smoothing(1.5)),
     "scales": ScaleStack(CellGradient()),
+    "scales, wide cell": ScaleStack(CellGradient(cell="wide"), sample_scales(3, 0.5, 4.0), beta=[0.5, -1.0, 2.0]),
     "scales, weighted": ScaleStack(CellGradient(0.3), sample_scales(3, 0.5, 4.0), beta=[0.5, -1.0, 2.0]),
     "scales of Hessians": ScaleStack(Hessian(), sample_scales(2, 0.5, 2.0)),
     "dictionary": Dictionary(CellGradient(), [Smoothing(0.5), Smoothing(2.0), LaplacianPower(1.0, 2)], features=2),
@@ -49,11 +55,16 @@ SPATIAL_OPERATORS = {
     "cell gradient, seven-point": CellGradient(0.0),
     "cell gradient, no detail": CellGradient(0.5),
     "cell gradient, spacing": CellGradient(0.2, (3.0, 0.5, 2.0)),
+    "wide cell": CellGradient(cell="wide"),
+    "wide cell, most detail": CellGradient(0.0, cell="wide"),
+    "wide cell, no detail": CellGradient(0.5, cell="wide"),
+    "wide cell, spacing": CellGradient(0.2, (3.0, 0.5, 2.0), cell="wide"),
     "laplacian": Laplacian(),
     "laplacian, spacing": Laplacian(0.1, (1.0, 2.0, 3.0)),
     "hessian": Hessian(),
     "hessian, spacing": Hessian((1.0, 3.0, 2.0)),
     "smoothed gradient": Composed(CellGradient(), Smoothing(0.7)),
+    "smoothed gradient, wide cell": Composed(CellGradient(cell="wide"), Smoothing(0.7)),
     "smoothed gradient, spacing": Composed(CellGradient(0.3, (2.0, 1.0, 1.0)), Smoothing(1.0, spacing=(2.0, 1.0, 1.0))),
     "scales, weighted": ScaleStack(CellGradient(0.3), sample_scales(3, 0.3, 1.5), beta=[0.5, -1.0, 2.0]),
     "scales, spacing": ScaleStack(CellGradient(0.3, (2.0, 1.0, 1.5)), sample_scales(2, 0.5, 1.5)),
@@ -117,6 +128,30 @@ MODELS |= {
         "weickert-integration", contrast=CONTRAST, sigma=0, directions=6
     ),
     "perona-malik, spacing": whorl.models.build("perona-malik", contrast=CONTRAST, spacing=(0.5, 2.0), alpha=0.1),
+    "perona-malik, wide cell, spacing": whorl.models.build(
+        "perona-malik", contrast=CONTRAST, spacing=(0.5, 2.0), alpha=0.1, cell="wide"
+    ),
+    "weickert-brox, wide cell": whorl.models.build("weickert-brox", contrast=CONTRAST, cell="wide"),
+    "multiscale-anisotropic, wide cell": whorl.models.build(
+        "multiscale-anisotropic", contrast=CONTRAST, scales=3, cell="wide"
+    ),
+    "you-kaveh, wide cell": whorl.models.build("you-kaveh", contrast=CONTRAST, cell="wide"),
+    "uncoupled, wide cell": whorl.models.build("uncoupled", contrast=CONTRAST, cell="wide"),
+    "eed, gamma, wide cell": whorl.models.build("eed", contrast=CONTRAST, gamma=0.5, cell="wide"),
+    "ced, wide cell": whorl.models.build("ced", contrast=2.0, cell="wide"),
+    "perona-malik, presmoothed": whorl.models.build(
+        "perona-malik", contrast=CONTRAST, sigma=0.8, diffusivity="rational"
+    ),
+    "weickert-brox, presmoothed, spacing": whorl.models.build(
+        "weickert-brox", contrast=CONTRAST, sigma=0.9, spacing=(1.0, 1.5), gamma=0.4
+    ),
+    "gerig, presmoothed, wide cell": whorl.models.build("gerig", contrast=CONTRAST, sigma=0.7, cell="wide"),
+    "uncoupled, presmoothed": whorl.models.build("uncoupled", contrast=CONTRAST, sigma=0.7),
+    "you-kaveh, presmoothed": whorl.models.build("you-kaveh", contrast=CONTRAST, sigma=0.6),
+    "lysaker, presmoothed": whorl.models.build("lysaker", contrast=CONTRAST, sigma=0.6),
+    "multiscale-isotropic, presmoothed": whorl.models.build(
+        "multiscale-isotropic", contrast=CONTRAST, scales=3, sigma=0.7
+    ),
     "gerig, charbonnier": whorl.models.build("gerig", contrast=CONTRAST, diffusivity="charbonnier"),
     "weickert-brox, weickert": whorl.models.build("weickert-brox", contrast=CONTRAST, diffusivity="weickert"),
     "weickert-brox, tv": whorl.models.build("weickert-brox", contrast=CONTRAST, diffusivity="tv"),
@@ -140,6 +175,19 @@ SPATIAL_MODELS |= {
     "weickert-brox, spacing, charbonnier": whorl.models.build(
         "weickert-brox", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0), diffusivity="charbonnier"
     ),
+    "gerig, wide cell": whorl.models.build("gerig", contrast=CONTRAST, cell="wide"),
+    "weickert-brox, wide cell, spacing": whorl.models.build(
+        "weickert-brox", contrast=CONTRAST, spacing=(2.0, 1.0, 0.7), cell="wide"
+    ),
+    "eed, wide cell": whorl.models.build("eed", contrast=CONTRAST, cell="wide"),
+    "perona-malik, presmoothed": whorl.models.build(
+        "perona-malik", contrast=CONTRAST, sigma=0.8, diffusivity="rational"
+    ),
+    "weickert-brox, presmoothed, wide cell": whorl.models.build(
+        "weickert-brox", contrast=CONTRAST, sigma=0.7, cell="wide"
+    ),
+    "lysaker, presmoothed": whorl.models.build("lysaker", contrast=CONTRAST, sigma=0.6),
+    "ced, wide cell": whorl.models.build("ced", contrast=CONTRAST, gamma=0.0, cell="wide"),
     "edge-continuing": method("eed", 3, contrast=CONTRAST),
     "eed, spacing": whorl.models.build("eed", contrast=CONTRAST, spacing=(2.0, 1.0, 1.5), sigma=0.8),
     "ced, spacing": whorl.models.build("ced", contrast=CONTRAST, spacing=(2.0, 1.0, 1.0), rho=2.0),

@@ -22,8 +22,8 @@ from peers import plain_network
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from whorl.data.photographs import photographs
-from whorl.networks import load
 from whorl.foundations.provenance import versions
+from whorl.networks import load
 
 RESULTS = Path(__file__).resolve().parent / "results"
 OURS = ("photo-27k", "photo-27k-strict", "photo-8k")

@@ -29,10 +29,10 @@ from trials import CALLS, Trial
 from whorl.data.photographs import photographs, set_aside
 from whorl.evaluation.photographs import denoised_psnr, noisy_picture
 from whorl.foundations.atomic import write_bytes
+from whorl.foundations.provenance import versions
 from whorl.invariance.noisy import noisy_turn_error
 from whorl.networks.photo import PhotoNetwork
 from whorl.training import train
-from whorl.foundations.provenance import versions
 from whorl.training.patches import LevelInput, NoisyPatches
 from whorl.training.reporters import Lines
 

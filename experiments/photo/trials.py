@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from whorl.networks.photo import NAMED_PHOTO, PhotoSpec
-from whorl.training.recipe import PHOTO_TRAINING
 from whorl.training import TrainingConfig
+from whorl.training.recipe import PHOTO_TRAINING
 
 ANNEALED = TrainingConfig(
     batch=32, rate=2e-3, schedule="annealed", warmup=200, loss="log", clip=0.5, precision="bfloat16",

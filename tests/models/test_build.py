@@ -53,7 +53,7 @@ def test_settings_say_all_that_was_given_and_rebuild_the_model(name, given, rng)
 
 def test_gamma_0_is_what_models_without_gamma_have():
     assert "gamma" not in build("perona-malik", gamma=0.0).settings
-    with pytest.raises(ValueError, match=r"gamma = 0.5 has no meaning .* It takes: diffusivity, alpha\."):
+    with pytest.raises(ValueError, match=r"gamma = 0.5 has no meaning .* It takes: diffusivity, alpha, cell, sigma\."):
         build("perona-malik", gamma=0.5)
 
 

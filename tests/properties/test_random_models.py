@@ -23,6 +23,8 @@ def cases(draw) -> dict:
     settings["spacing"] = draw(st.sampled_from([(1.0, 1.0), (1.0, 2.0), (0.7, 0.3)]))
     if "alpha" in options:
         settings["alpha"] = draw(st.sampled_from([None, 0.0, 0.3, 0.5]))
+    if "cell" in options:
+        settings["cell"] = draw(st.sampled_from([None, "wide"]))
     if "gamma" in options:
         settings["gamma"] = draw(st.sampled_from([0.0, 0.5]))
     if "sigma" in options:

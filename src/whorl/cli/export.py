@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from whorl.cli.options import Alpha, AsJson, Contrast, DryRun, Force, Gamma
+from whorl.cli.options import Alpha, AsJson, Cell, Contrast, DryRun, Force, Gamma
 
 EXAMPLES = (
     "whorl export eed.onnx --model eed --contrast 6 --time 20 --sigma 2",
@@ -31,8 +31,9 @@ def command(
         int | None, typer.Option("--steps", min=1, help="Number of automatic steps, instead of a time.")
     ] = None,
     alpha: Alpha = None,
+    cell: Cell = None,
     gamma: Gamma = None,
-    sigma: Annotated[float | None, typer.Option("--sigma", min=0.0, help="Presmoothing of eed and the like.")] = None,
+    sigma: Annotated[float | None, typer.Option("--sigma", min=0.0, help="Presmoothing, in pixels.")] = None,
     diffusivity: Annotated[str | None, typer.Option("--diffusivity", help="Name of the diffusivity.")] = None,
     channels: Annotated[
         int, typer.Option("--channels", min=1, help="Image channels of a pt2 file; ONNX files take any number.")
@@ -57,7 +58,7 @@ def command(
     check_target(target, force)
     what: Any
     if network is not None:
-        if contrast is not None or time is not None or steps is not None or alpha is not None or sigma or gamma:
+        if contrast is not None or time is not None or steps is not None or alpha is not None or cell or sigma or gamma:
             raise ValueError(f"{network} is trained: its contrast, steps and stencils are fixed. Leave them out.")
         from whorl.export.write import exportable
         from whorl.networks import load_card
@@ -68,7 +69,9 @@ def command(
 
         if contrast is None:
             raise ValueError(f"{model}: --contrast is missing. Give it in grey values, for example --contrast 12.")
-        whole = build(str(model), contrast=contrast, alpha=alpha, gamma=gamma, sigma=sigma, diffusivity=diffusivity)
+        whole = build(
+            str(model), contrast=contrast, alpha=alpha, cell=cell, gamma=gamma, sigma=sigma, diffusivity=diffusivity
+        )
         what = model_chain(whole, time, steps=steps)
     if not dry_run:
         write(what, target, chosen, channels=channels, force=force)

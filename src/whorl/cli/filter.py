@@ -7,6 +7,7 @@ import typer
 
 from whorl.cli.options import (
     Alpha,
+    Cell,
     Common,
     Gamma,
     MeasuredContrast,
@@ -40,10 +41,11 @@ def command(
     noise: Noise = None,
     time: Time = None,
     alpha: Alpha = None,
+    cell: Cell = None,
     gamma: Gamma = None,
     sigma: Annotated[
         float | None,
-        typer.Option("--sigma", metavar="PX", help="Presmoothing of eed, ced and weickert-integration, in pixels."),
+        typer.Option("--sigma", metavar="PX", help="Presmoothing: edges are looked for after it, in pixels."),
     ] = None,
     rho: Annotated[
         float | None,
@@ -96,7 +98,7 @@ def command(
     from whorl.cli.machine import prepare
     from whorl.cli.treatments import ByModel, as_spacing
 
-    options = {"alpha": alpha, "gamma": gamma, "sigma": sigma, "rho": rho, "diffusivity": diffusivity}
+    options = {"alpha": alpha, "cell": cell, "gamma": gamma, "sigma": sigma, "rho": rho, "diffusivity": diffusivity}
     policy = Filtering(model, contrast, time, noise, options, caller="filter")
     device = prepare(common.device, common.threads)
     treatment = ByModel(policy, scheme, device, spacing=as_spacing(spacing), per_page=common.per_page)

@@ -116,6 +116,12 @@ Alpha = Annotated[
     float | None,
     typer.Option("--alpha", metavar="A", help="Stencil parameter alpha, 0 to 1/2. Default: the model's own."),
 ]
+Cell = Annotated[
+    str | None,
+    typer.Option(
+        "--cell", metavar="NAME", help="Cells of the stencil: compact, 2x2 pixels, or wide, 4x4: turns better."
+    ),
+]
 Gamma = Annotated[
     float | None,
     typer.Option("--gamma", metavar="G", help="Stencil parameter gamma, 0 to 1; above 0 the model has no energy."),

@@ -37,6 +37,7 @@ class Row:
     heading above it. ``rule`` tells how contrast and stopping follow from the noise, None where they do not. The rules
     were chosen on crops of training photographs (``python -m experiments.defaults choose``): the pair that loses least
     against the best setting at noise 5, 15, 25 and 50, where noise cut off at black and white does not count.
+    ``sigma`` is the presmoothing in pixels unless given.
     ``start`` is where the page begins on its drawn pictures, ``plate`` contrast and time near the best PSNR on the
     noisy plate of the gallery.
     """
@@ -59,6 +60,7 @@ class Row:
     alpha: float = SECOND_ORDER_ALPHA
     alpha_in_space: float = SPACE_ALPHA
     gamma: float = 0.0
+    sigma: float = 0.0
     start: Mapping[str, float] = field(default_factory=lambda: {"contrast": 24, "time": 7})
     plate: tuple[float, float] = (50.0, 1.2)
 
@@ -87,7 +89,7 @@ ROWS: tuple[Row, ...] = (
         "(7)",
         constructors.perona_malik,
         Rule(1.5, 0.9),
-        options=("diffusivity", "alpha"),
+        options=("diffusivity", "alpha", "cell", "sigma"),
     ),
     Row(
         "you-kaveh",
@@ -103,7 +105,7 @@ ROWS: tuple[Row, ...] = (
         "(11)",
         constructors.you_kaveh,
         Rule(5.5, 1.0),
-        options=("diffusivity", "alpha"),
+        options=("diffusivity", "alpha", "cell", "sigma"),
         alpha=LAPLACIAN_ALPHA,
         alpha_in_space=LAPLACIAN_ALPHA,
         start={"contrast": 48, "time": 4},
@@ -123,7 +125,7 @@ ROWS: tuple[Row, ...] = (
         "(13)",
         constructors.lysaker,
         Rule(1.2, 1.0),
-        options=("diffusivity",),
+        options=("diffusivity", "sigma"),
         start={"contrast": 21, "time": 6},
         plate=(60.0, 1.0),
     ),
@@ -141,7 +143,7 @@ ROWS: tuple[Row, ...] = (
         "(21)",
         constructors.gerig,
         Rule(1.9, 0.9),
-        options=("diffusivity", "alpha"),
+        options=("diffusivity", "alpha", "cell", "sigma"),
         plate=(70.0, 1.2),
     ),
     Row(
@@ -158,7 +160,7 @@ ROWS: tuple[Row, ...] = (
         "(26)",
         constructors.weickert_brox,
         Rule(1.2, 0.95),
-        options=("diffusivity", "alpha", "gamma"),
+        options=("diffusivity", "alpha", "cell", "sigma", "gamma"),
         start={"contrast": 18, "time": 8},
         plate=(70.0, 1.2),
     ),
@@ -176,7 +178,7 @@ ROWS: tuple[Row, ...] = (
         "(32)",
         constructors.multiscale_isotropic,
         Rule(1.9, 0.8),
-        options=("diffusivity", "alpha", "scales", "beta", "omega_inside"),
+        options=("diffusivity", "alpha", "cell", "sigma", "scales", "beta", "omega_inside"),
         start={"contrast": 38, "time": 2},
         plate=(60.0, 1.0),
     ),
@@ -194,7 +196,7 @@ ROWS: tuple[Row, ...] = (
         "(34)",
         constructors.multiscale_anisotropic,
         Rule(1.2, 0.9),
-        options=("diffusivity", "alpha", "gamma", "scales", "beta", "omega_inside"),
+        options=("diffusivity", "alpha", "cell", "sigma", "gamma", "scales", "beta", "omega_inside"),
         start={"contrast": 21, "time": 5},
         plate=(40.0, 2.0),
     ),
@@ -213,7 +215,7 @@ ROWS: tuple[Row, ...] = (
         constructors.uncoupled,
         Rule(1.2, 0.95),
         in_table=False,
-        options=("diffusivity", "alpha"),
+        options=("diffusivity", "alpha", "cell", "sigma"),
     ),
     Row(
         "eed",
@@ -230,7 +232,8 @@ ROWS: tuple[Row, ...] = (
         constructors.eed,
         Rule(0.4, 0.95),
         in_table=False,
-        options=("diffusivity", "alpha", "gamma", "sigma"),
+        options=("diffusivity", "alpha", "cell", "sigma", "gamma"),
+        sigma=1.0,
         start={"contrast": 9, "time": 20, "sigma": 1.2},
         plate=(8.0, 6.0),
     ),
@@ -249,7 +252,8 @@ ROWS: tuple[Row, ...] = (
         constructors.ced,
         None,
         in_table=False,
-        options=("alpha", "gamma", "sigma", "rho"),
+        options=("alpha", "cell", "sigma", "gamma", "rho"),
+        sigma=1.0,
         alpha=COHERENCE_ALPHA,
         alpha_in_space=COHERENCE_ALPHA_IN_SPACE,
         gamma=1.0,
@@ -272,6 +276,7 @@ ROWS: tuple[Row, ...] = (
         Rule(0.2, 1.0),
         in_table=False,
         options=("diffusivity", "sigma", "directions"),
+        sigma=1.0,
         start={"contrast": 4, "time": 20, "sigma": 1.5},
         plate=(8.0, 6.0),
     ),

@@ -1,5 +1,6 @@
 """How each model is put together: operator, activation, and the operator whose responses steer it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -42,76 +43,102 @@ class Setting:
     scales: ScaleSampling
     beta: Sequence[float] | None
     omega_inside: bool
+    cell: str
     trainable: bool
 
 
 def perona_malik(s: Setting) -> Parts:
     """Equation (7)."""
-    return CellGradient(s.alpha, s.spacing), Isotropic(s.g), None
+    return CellGradient(s.alpha, s.spacing, s.cell), Isotropic(s.g), _seen(s)
 
 
 def you_kaveh(s: Setting) -> Parts:
     """Equation (11)."""
-    return Laplacian(s.alpha, s.spacing), Isotropic(s.g, axes=1), None
+    K = Laplacian(s.alpha, s.spacing, s.cell)
+    return K, Isotropic(s.g, axes=1), _presmoothed(s, K)
 
 
 def lysaker(s: Setting) -> Parts:
     """Equation (13)."""
-    return Hessian(s.spacing), Isotropic(s.g, axes=4), None
+    K = Hessian(s.spacing)
+    return K, Isotropic(s.g, axes=4), _presmoothed(s, K)
 
 
 def gerig(s: Setting) -> Parts:
     """Equation (21)."""
-    return CellGradient(s.alpha, s.spacing), Isotropic(s.g, ("channels",)), None
+    return CellGradient(s.alpha, s.spacing, s.cell), Isotropic(s.g, ("channels",)), _seen(s)
 
 
 def weickert_brox(s: Setting) -> Parts:
     """Equation (26)."""
-    return CellGradient(s.alpha, s.spacing), Anisotropic(s.g, ("channels",), gamma=s.gamma), None
+    return CellGradient(s.alpha, s.spacing, s.cell), Anisotropic(s.g, ("channels",), gamma=s.gamma), _seen(s)
 
 
 def multiscale_isotropic(s: Setting) -> Parts:
     """Equation (32)."""
-    return _stack(s), Isotropic(s.g, ("channels", "scales"), scale_weights=_inside(s)), None
+    K = _stack(s)
+    return K, Isotropic(s.g, ("channels", "scales"), scale_weights=_inside(s)), _seen_scales(s, K)
 
 
 def multiscale_anisotropic(s: Setting) -> Parts:
     """Equation (34)."""
     phi = Anisotropic(s.g, ("channels", "scales"), gamma=s.gamma, scale_weights=_inside(s))
-    return _stack(s), phi, None
+    K = _stack(s)
+    return K, phi, _seen_scales(s, K)
 
 
 def uncoupled(s: Setting) -> Parts:
     """The counter-example."""
-    return CellGradient(s.alpha, s.spacing), Uncoupled(s.g), None
+    return CellGradient(s.alpha, s.spacing, s.cell), Uncoupled(s.g), _seen(s)
 
 
 def eed(s: Setting) -> Parts:
     """Equation (2), each image channel for itself: of a single gradient the law is smooth."""
-    return CellGradient(s.alpha, s.spacing), Anisotropic(EdgeEnhancing(s.g), gamma=s.gamma), _smoothed_gradient(s)
+    phi = Anisotropic(EdgeEnhancing(s.g), gamma=s.gamma)
+    return CellGradient(s.alpha, s.spacing, s.cell), phi, _smoothed_gradient(s)
 
 
 def ced(s: Setting) -> Parts:
     """Coherence-enhancing diffusion; image channels share one structure tensor."""
     law = CoherenceEnhancing(s.contrast, trainable=s.trainable)
     phi = Anisotropic(law, ("channels",), gamma=s.gamma, rho=s.rho, spacing=s.spacing)
-    return CellGradient(s.alpha, s.spacing), phi, _smoothed_gradient(s)
+    return CellGradient(s.alpha, s.spacing, s.cell), phi, _smoothed_gradient(s)
 
 
 def weickert_integration(s: Setting) -> Parts:
     """Equation (1). The quadrature weight 2 / m sits in the responses; inside g it must not count."""
-    K, G = DirectionalDerivatives(s.directions, s.spacing), Smoothing(s.sigma, spacing=s.spacing)
+    K = DirectionalDerivatives(s.directions, s.spacing)
     phi = Uncoupled(Rescaled(s.g, K.directions / 2), axes=K.axes)
-    return K, phi, Composed(K, G) if G.radius else None
+    return K, phi, _presmoothed(s, K)
 
 
 def _smoothed_gradient(s: Setting) -> Operator:
     """The gradient of the presmoothed image, without the detail that belongs to the flux alone."""
-    return Composed(CellGradient(0.5, s.spacing), Smoothing(s.sigma, spacing=s.spacing))
+    return Composed(CellGradient(0.5, s.spacing, s.cell), Smoothing(s.sigma, spacing=s.spacing))
+
+
+def _presmoothed(s: Setting, K: Operator) -> Operator | None:
+    """The operator on the presmoothed image; None where nothing is smoothed, and the flux steers itself."""
+    G = Smoothing(s.sigma, spacing=s.spacing)
+    return Composed(K, G) if G.radius else None
+
+
+def _seen(s: Setting) -> Operator | None:
+    return _smoothed_gradient(s) if s.sigma else None
+
+
+def _seen_scales(s: Setting, K: ScaleStack) -> Operator | None:
+    """The same scales of the presmoothed image, Gaussians after a Gaussian, with the weights of the flux."""
+    if not s.sigma:
+        return None
+    sampling = ScaleSampling(tuple(math.hypot(scale, s.sigma) for scale in s.scales.sigma), s.scales.omega)
+    seen = ScaleStack(CellGradient(0.5, s.spacing, s.cell), sampling)
+    seen.beta = K.beta  # one set of weights, trained together
+    return seen
 
 
 def _stack(s: Setting) -> ScaleStack:
-    return ScaleStack(CellGradient(s.alpha, s.spacing), s.scales, s.beta, trainable=s.trainable)
+    return ScaleStack(CellGradient(s.alpha, s.spacing, s.cell), s.scales, s.beta, trainable=s.trainable)
 
 
 def _inside(s: Setting) -> tuple[float, ...] | None:

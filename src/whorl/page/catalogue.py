@@ -39,7 +39,7 @@ KINDS: dict[type[Operator], str] = {
     DirectionalDerivatives: "directional",
 }
 OFFERED = ("alpha", "gamma", "sigma", "rho")
-"""The options of a model that have a slider."""
+"""The options of a model that have a slider; the presmoothing where there is some by default."""
 
 
 def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
@@ -98,7 +98,8 @@ def _power(name: str) -> int:
 
 def _model(name: str, alphas: tuple[float, ...]) -> dict[str, Any]:
     entry, model = row(name), build(name)
-    options = {option: _default(model, option) for option in OFFERED if option in entry.options}
+    offered = [option for option in OFFERED if option in entry.options and (option != "sigma" or entry.sigma)]
+    options = {option: _default(model, option) for option in offered}
     own = tuple(sorted({*alphas, options["alpha"]})) if "alpha" in options else (None,)
     built = [build(name) if alpha is None else build(name, alpha=alpha) for alpha in own]
     return {

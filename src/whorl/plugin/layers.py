@@ -138,7 +138,7 @@ def _built(
     layer: Any, model: str, contrast: float, time: float, sigma: float | None, axes: int
 ) -> tuple[models.Model, float]:
     """The model for the pixels or voxels of the layer, and its contrast."""
-    options = {"sigma": sigma} if "sigma" in models.row(model).options else {}
+    options = {"sigma": sigma} if models.row(model).sigma else {}
     policy = Filtering(model, contrast or None, time, options=options, caller="whorl")
     built, settings = policy.chosen(lambda: _samples(layer, axes), pixel_aspect(_pixel(layer, axes)))
     return built, settings.contrast

@@ -129,7 +129,7 @@ class FilterWidget(_LayerWidget):
         return self.model.value, self.contrast.value, self.time.value, sigma
 
     def _fit_model(self) -> None:
-        self.sigma.enabled = "sigma" in row(self.model.value).options
+        self.sigma.enabled = row(self.model.value).sigma > 0
 
     def _fit_layer(self) -> None:
         layer = self.layer.value
