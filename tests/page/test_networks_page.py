@@ -89,8 +89,9 @@ def test_quarter_turns_carry_over(answers: Any, pictures: list[np.ndarray]) -> N
 def _in_float64(name: str, u: torch.Tensor, level: float) -> torch.Tensor:
     """What the denoiser says, carried out in double precision."""
     network = load(name).double()
-    factor, v = Denoiser(network, level).factor, u.double()
+    factor, v, smallest = Denoiser(network, level).factor, u.double(), network.noise_range[0]
     single = v if u.shape[1] == network.spec.channels else v.flatten(0, 1)[:, None]
     with torch.no_grad():
-        result = network(factor * (single - 127.5) + 127.5, level * factor)
-    return 127.5 + (result.reshape(v.shape) - 127.5) / factor
+        result = network(factor * (single - 127.5) + 127.5, max(level * factor, smallest))
+    result = 127.5 + (result.reshape(v.shape) - 127.5) / factor
+    return v + min(1.0, level * factor / smallest) ** 2 * (result - v)

@@ -25,9 +25,14 @@ _ROUNDING = 1e-6  # by which a level that was scaled to the end of a range may l
 class Denoiser:
     r"""Removes noise of one level: :math:`u \mapsto m + (N(c\,(u - m) + 127.5;\, c\,\sigma) - 127.5) / c`.
 
-    The factor :math:`c` takes the range of the picture to that of 8 bits. Where the noise then lies outside the levels
-    that the network is trained for, c is chosen so that it has the nearest one. A network for grey pictures takes the
-    channels of a colour picture one by one; one for colour takes pictures with three channels alone.
+    The factor :math:`c` takes the range of the picture to that of 8 bits. Where the noise is then stronger than the
+    network is trained for, c is chosen so that it has the largest level. Where it is weaker than the smallest level
+    :math:`s_0`, the network is told :math:`s_0` and is blended out, so that a clean picture comes back as it came:
+
+    .. math:: u + \left(\frac{c\,\sigma}{s_0}\right)^2 (N(u;\, s_0) - u).
+
+    A network trained for one level has the picture scaled to that. A network for grey pictures takes the channels of a
+    colour picture one by one; one for colour takes pictures with three channels alone.
 
     Attributes
     ----------
@@ -50,7 +55,8 @@ class Denoiser:
         factor = 255 / (self.high - self.low)
         assert self.network.noise_range is not None
         smallest, largest = self.network.noise_range
-        return factor * min(max(self.noise * factor, smallest), largest) / (self.noise * factor)
+        least = 0.0 if self.network.takes_level else smallest
+        return factor * min(max(self.noise * factor, least), largest) / (self.noise * factor)
 
     def __call__(self, u: Tensor) -> Tensor:
         """The denoised picture ``(n, c, y, x)``."""
@@ -62,9 +68,11 @@ class Denoiser:
             )
         v = factor * (u - middle) + MIDDLE
         single = v.flatten(0, 1)[:, None] if channels == 1 else v
+        level, smallest = self.noise * factor, (self.network.noise_range or (0.0,))[0]
         with torch.no_grad():
-            result: Tensor = self.network(single.float(), self.noise * factor).to(u.dtype)
-        return middle + (result.reshape(v.shape) - MIDDLE) / factor
+            result: Tensor = self.network(single.float(), max(level, smallest)).to(u.dtype)
+        found = middle + (result.reshape(v.shape) - MIDDLE) / factor
+        return found if level >= smallest else u + (level / smallest) ** 2 * (found - u)
 
     @property
     def reach(self) -> int:

@@ -15,11 +15,16 @@ export async function denoise(apply, planes, plan) {
     for (const plane of planes) done.push(...await denoise(apply, [plane], plan));
     return done;
   }
-  // The picture is scaled so that its noise is of a level that the network was trained for.
-  const factor = Math.min(Math.max(plan.level, plan.range[0]), plan.range[1]) / plan.level;
+  // The picture is scaled so that its noise is of a level that the network was trained for; one that knows many levels is
+  // blended out below the smallest of them.
+  const [smallest, largest] = plan.range, least = smallest < largest ? 0 : smallest;
+  const factor = Math.min(Math.max(plan.level, least), largest) / plan.level, level = factor * plan.level;
   const f = planes.map((plane) => plane.map((value) => (factor * (value - MIDDLE)) / 255));
-  const result = await apply(f, levelOf(factor * plan.level));
-  return result.map((plane) => plane.map((value) => MIDDLE + (255 * value) / factor));
+  const result = await apply(f, levelOf(Math.max(level, smallest)));
+  const found = result.map((plane) => plane.map((value) => MIDDLE + (255 * value) / factor));
+  if (level >= smallest) return found;
+  const share = (level / smallest) ** 2;
+  return found.map((plane, c) => plane.map((value, k) => planes[c][k] + share * (value - planes[c][k])));
 }
 
 // By the kernel. Only the rows of `keep`, [first, last), have to be right. There is a breath after every part of an

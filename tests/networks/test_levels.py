@@ -1,0 +1,58 @@
+"""Noise of every level told, from nearly none to more than networks are trained for: nothing gets worse."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import whorl
+
+DATA = Path(os.environ.get("WHORL_DATA", Path(__file__).parents[3] / "shared" / "data"))
+LEVELS = (0.05, 0.25, 0.5, 1.0, 2.0, 3.0, 4.9, 5.0, 10.0, 25.0, 55.0, 60.0)
+
+
+def pictures():
+    y, x = np.mgrid[:80, :80]
+    cartoon = np.where(np.hypot(x - 40, y - 36) < 25, 200.0, 60.0) + np.where(x > 60, 30, 0)
+    waves = 128 + 60 * np.sin(x**2 / 300) * np.cos(y / 4)
+    found = {"cartoon": cartoon, "flat": np.full((80, 80), 100.0), "waves": waves}
+    if (DATA / "BSD68").is_dir():
+        from PIL import Image
+
+        for path in sorted((DATA / "BSD68").iterdir())[3::30]:
+            found[path.name] = np.asarray(Image.open(path).convert("L")).astype(float)[100:180, 100:180]
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:denoise")  # rounding is more noise than some of the levels
+@pytest.mark.parametrize("kind", ["float64", "uint8", "uint16"])
+def test_no_picture_gets_worse_at_any_level(kind):
+    draw = np.random.default_rng(0)
+    scale = 16.06 if kind == "uint16" else 1.0  # twelve of sixteen bits
+    for name, clean in pictures().items():
+        for level in LEVELS:
+            noisy = scale * (clean + draw.normal(0, level, clean.shape))
+            if kind != "float64":
+                noisy = np.clip(np.round(noisy), 0, np.iinfo(kind).max).astype(kind)
+            before = np.square(noisy / scale - clean).mean()
+            after = np.square(whorl.denoise(noisy, level * scale) / scale - clean).mean()
+            # Of noise below a grey value rounding may keep some and drop some.
+            assert after <= 1.002 * before, (name, level)
+            if level >= 5:
+                assert after < 0.9 * before, (name, level)
+
+
+@pytest.mark.filterwarnings("ignore:denoise")
+def test_the_network_is_blended_out_without_a_jump():
+    draw = np.random.default_rng(1)
+    clean = pictures()["cartoon"]
+    noise = draw.normal(0, 1, clean.shape)
+    smallest = whorl.load("photo-grey").noise_range[0]
+    removed = []
+    for level in (0.001 * smallest, 0.5 * smallest, 0.999 * smallest, 1.001 * smallest):
+        noisy = np.clip(clean + level * noise, 0, 255)
+        removed.append(np.square(whorl.denoise(np.float32(noisy), level) - np.float32(noisy)).mean() ** 0.5 / level)
+    assert removed[0] < 0.01
+    assert removed[0] < removed[1] < removed[2]
+    assert removed[2] == pytest.approx(removed[3], rel=0.05)
