@@ -1,6 +1,7 @@
 """Settings measured on the picture itself: its noise, and from that the contrast and the diffusion time."""
 
 from whorl.automatic.noise import noise_level, noise_present
+from whorl.automatic.noise_model import NoiseModel
 from whorl.automatic.policy import Filtering, noise_to_remove
 from whorl.automatic.samples import sample_slices, samples_of
 from whorl.automatic.settings import DEFAULT_TIME, RULES, AutomaticSettings, Rule, automatic_settings, rule
@@ -10,6 +11,7 @@ __all__ = [
     "RULES",
     "AutomaticSettings",
     "Filtering",
+    "NoiseModel",
     "Rule",
     "automatic_settings",
     "noise_level",

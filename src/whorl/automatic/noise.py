@@ -164,7 +164,8 @@ def labelled(samples: Sequence[Tensor]) -> bool:
             equal.narrow(axis, 1, size - 1).add_(one)
         edge = ~blank(u)
         rim, inside = rim + int(edge.sum()), inside + int((edge & (equal >= u.dim())).sum())
-    return rim > 0 and inside >= LABELLED * rim
+    black, white = _ends(samples)
+    return black < white and inside >= LABELLED * rim
 
 
 def box(values: Tensor, sides: Sequence[int], margin: int = 0) -> Tensor:

@@ -1,0 +1,175 @@
+r"""Noise as it is: its variance depends on the grey value, neighbours are correlated, black and white cut it off.
+
+A camera counts photons and adds its own noise: the variance at the grey value :math:`u` is :math:`a u + b`. The
+generalised Anscombe transform
+
+.. math:: T(u) = \frac{2}{a} \sqrt{a u + b + \tfrac38 a^2}
+
+makes noise of variance 1 of it, whatever the grey value. What removes such noise yields the mean of :math:`T`, which is
+not :math:`T` of the mean: the way back is the unbiased inverse in the closed form of Mäkitalo and Foi (2013).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+__all__ = ["NoiseModel"]
+
+SMALLEST = 1e-6
+"""Of the range of the picture: weaker noise than that counts as so strong."""
+
+NEARLY_CONSTANT = 1e-3
+"""A variance that changes by less than this share over the whole range is taken as constant."""
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """Noise of variance ``gain * u + offset`` at the grey value u, for each channel.
+
+    Images are ``(n, c, y, x)`` or ``(n, c, z, y, x)``; with one channel they may have any shape.
+
+    Attributes
+    ----------
+    gain, offset : tuple of float
+        Of each channel, in the units of the picture.
+    correlation : tuple of float
+        Of each channel the width in pixels of the Gaussian that makes white noise as correlated as this noise; 0 for
+        white noise.
+    black, white : float
+        What is darker or brighter was cut off.
+    uncertainty : float
+        By which share the standard deviation may be wrong, about.
+
+    Examples
+    --------
+    >>> camera = NoiseModel((0.5,), (4.0,), (0.0,), 0.0, 255.0)
+    >>> float(camera.standard_deviation_at(torch.tensor(90.0)))
+    7.0
+    >>> transformed = camera.stabilise(camera.simulate(torch.full((1, 1, 64, 64), 90.0), seed=0))
+    >>> round(float(transformed.std()), 1), round(float(camera.restore(transformed).mean()))
+    (1.0, 90)
+    """
+
+    gain: tuple[float, ...]
+    offset: tuple[float, ...]
+    correlation: tuple[float, ...]
+    black: float
+    white: float
+    uncertainty: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not len(self.gain) == len(self.offset) == len(self.correlation) > 0:
+            raise ValueError("NoiseModel: gain, offset and correlation need one number for each channel.")
+        if not self.black < self.white:
+            raise ValueError(f"NoiseModel: black = {self.black} must lie below white = {self.white}.")
+
+    @classmethod
+    def constant(cls, deviation: float, black: float = 0.0, white: float = 255.0) -> "NoiseModel":
+        """White noise of one standard deviation."""
+        return cls((0.0,), (deviation**2,), (0.0,), black, white)
+
+    @property
+    def smallest(self) -> float:
+        """The least variance."""
+        return (SMALLEST * (self.white - self.black)) ** 2
+
+    def standard_deviation_at(self, u: Tensor) -> Tensor:
+        """The standard deviation of the noise where a picture has these grey values."""
+        gain, offset = (self._along(values, u) for values in (self.gain, self.offset))
+        return (gain * u + offset).clamp_min(self.smallest).sqrt()
+
+    def stabilise(self, u: Tensor) -> Tensor:
+        """The picture transformed so that its noise has standard deviation 1 everywhere."""
+        return self._each(u, _stabilised)
+
+    def restore(self, transformed: Tensor) -> Tensor:
+        """The picture of which a denoised ``stabilise(u)`` is the mean: the unbiased inverse."""
+        return self._each(transformed, _restored)
+
+    def simulate(self, clean: Tensor, seed: int = 0) -> Tensor:
+        """A clean picture with such noise, cut off at black and white."""
+        random = torch.Generator().manual_seed(seed)
+        drawn = torch.randn(clean.shape, generator=random, dtype=torch.float64)
+        if any(self.correlation):
+            planes = [plane for image in drawn for plane in image] if drawn.dim() > 3 else [drawn]
+            widths = self.correlation * (len(planes) // len(self.correlation))
+            drawn = torch.stack([_smoothed(*pair) for pair in zip(planes, widths, strict=True)]).view(clean.shape)
+        noise = self.standard_deviation_at(clean) * drawn.to(clean)
+        return (clean + noise).clamp(self.black, self.white)
+
+    def __str__(self) -> str:
+        lines = []
+        for number, (gain, offset, width) in enumerate(zip(self.gain, self.offset, self.correlation, strict=True)):
+            ends = torch.tensor([self.black, self.white], dtype=torch.float64)
+            low, high = (math.sqrt(max(gain * float(end) + offset, self.smallest)) for end in ends)
+            name = f"channel {number}: " if len(self.gain) > 1 else ""
+            kind = f"correlated as by a Gaussian of {width:.2f} pixels" if width else "white"
+            lines.append(
+                f"{name}variance {gain:.4g} u {'+' if offset >= 0 else '-'} {abs(offset):.4g}, {kind}; "
+                f"standard deviation {low:.4g} at {self.black:g}, {high:.4g} at {self.white:g}"
+            )
+        told = "too small or too busy a picture to tell" if self.uncertainty > 0.5 else f"{self.uncertainty:.0%}"
+        return "\n".join([*lines, f"uncertainty of the standard deviation: {told}"])
+
+    def _along(self, values: Sequence[float], u: Tensor) -> Tensor:
+        """One number for each channel, beside images ``(n, c, ...)``."""
+        numbers = torch.tensor(values, dtype=u.dtype, device=u.device)
+        if len(values) == 1:
+            return numbers[0]
+        if u.dim() < 4 or u.shape[1] != len(values):
+            raise ValueError(
+                f"NoiseModel: has {len(values)} channels, the picture has shape {tuple(u.shape)}. Give (n, c, y, x)."
+            )
+        return numbers.view(-1, *[1] * (u.dim() - 2))
+
+    def _each(self, u: Tensor, transform: Callable[[Tensor, float, float, "NoiseModel"], Tensor]) -> Tensor:
+        self._along(self.gain, u)
+        if len(self.gain) == 1:
+            return transform(u, self.gain[0], self.offset[0], self)
+        parts = zip(u.unbind(1), self.gain, self.offset, strict=True)
+        return torch.stack([transform(part, gain, offset, self) for part, gain, offset in parts], 1)
+
+
+def _constant(gain: float, offset: float, model: NoiseModel) -> float | None:
+    """The standard deviation where it is nearly the same for all grey values."""
+    ends = [max(gain * end + offset, model.smallest) for end in (model.black, model.white)]
+    return math.sqrt(sum(ends) / 2) if max(ends) - min(ends) <= NEARLY_CONSTANT * max(ends) else None
+
+
+def _stabilised(u: Tensor, gain: float, offset: float, model: NoiseModel) -> Tensor:
+    if (same := _constant(gain, offset, model)) is not None:
+        return u / same
+    sign, gain = math.copysign(1.0, gain), abs(gain)
+    counts = (sign * u * gain + offset) / gain**2
+    return sign * 2 * (counts + 3 / 8).clamp_min(0).sqrt()
+
+
+def _restored(transformed: Tensor, gain: float, offset: float, model: NoiseModel) -> Tensor:
+    if (same := _constant(gain, offset, model)) is not None:
+        return transformed * same
+    sign, gain = math.copysign(1.0, gain), abs(gain)
+    d = (sign * transformed).clamp_min(2 * math.sqrt(3 / 8))
+    root = math.sqrt(3 / 2)
+    counts = d.square() / 4 + root / (4 * d) - 11 / (8 * d.square()) + 5 * root / (8 * d**3) - 1 / 8
+    return sign * (counts * gain - offset / gain)
+
+
+def gaussian_weights(width: float) -> Tensor:
+    """The weights of a Gaussian of this width in pixels along an axis; their squares sum to 1."""
+    reach = max(1, math.ceil(4 * width))
+    weights = torch.exp(-0.5 * (torch.arange(-reach, reach + 1, dtype=torch.float64) / max(width, 1e-3)) ** 2)
+    return weights / weights.square().sum().sqrt()
+
+
+def _smoothed(plane: Tensor, width: float) -> Tensor:
+    """White noise, correlated by a Gaussian, of the same variance; beyond a border lies the opposite one."""
+    if width == 0:
+        return plane
+    weights = gaussian_weights(width)
+    reach = len(weights) // 2
+    for axis in range(plane.dim()):
+        plane = sum(float(weight) * plane.roll(shift - reach, axis) for shift, weight in enumerate(weights))  # type: ignore[assignment]
+    return plane
