@@ -32,8 +32,9 @@ class Filtering:
     ``model`` is a name of ``whorl.models.names()``, with ``options`` for ``whorl.models.build``, or a model built
     already, which has them. ``caller`` is who complains.
 
+    >>> from torch import ones
     >>> told = Filtering("gerig", noise=10.0, time=2.0)
-    >>> model, chosen = told.chosen(lambda: [], told.space(2))
+    >>> model, chosen = told.chosen(lambda: [ones(1, 1, 8, 8)], told.space(2))
     >>> model.name, chosen
     ('gerig', AutomaticSettings(noise=10.0, contrast=19.0, time=2.0))
     """
