@@ -1,6 +1,11 @@
-"""Small training runs in a process of its own: ``little_run.py OUT EPOCHS OPTIMISER ...``, in a folder of OUT each."""
+"""Small training runs in a process of its own: ``little_run.py OUT EPOCHS OPTIMISER ...``, in a folder of OUT each.
+
+With WAITING set, a run that has come to its last epoch leaves a file ``waiting`` and waits there to be killed.
+"""
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +16,19 @@ from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.spec import NetworkSpec
 from whorl.training import TensorPairs, TrainingConfig, train
 from whorl.training.distributed import join_team
+from whorl.training.reporters import Reporter
+
+
+class Waiting(Reporter):
+    """Lets no run end by itself."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def epoch(self, done: int, total: int, *rest: object) -> None:
+        if done == total:
+            (self.folder / "waiting").touch()
+            signal.pause()
 
 
 def main(out: Path, epochs: int, *optimisers: str) -> None:
@@ -26,7 +44,8 @@ def main(out: Path, epochs: int, *optimisers: str) -> None:
         )
         folder = out / optimiser
         folder.mkdir(parents=True, exist_ok=True)
-        train(network, pairs, config, checkpoint=folder / "checkpoint.safetensors", team=team)
+        progress = Waiting(folder) if "WAITING" in os.environ else None
+        train(network, pairs, config, checkpoint=folder / "checkpoint.safetensors", team=team, progress=progress)
         if team.leads:
             (folder / "values.json").write_text(json.dumps(network.values()))
     team.leave()

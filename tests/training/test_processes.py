@@ -30,19 +30,20 @@ def finish(out, epochs, optimisers, *launcher):
 
 
 def kill(out, times, epochs, optimiser, seed=0):
-    """Start a run, kill it at a random moment after its next checkpoint, again and again."""
-    chance, path = random.Random(seed), out / optimiser / "checkpoint.safetensors"
+    """Start a run, kill it at a random moment after its next checkpoint, or while it waits at its last epoch."""
+    chance, path, waiting = random.Random(seed), out / optimiser / "checkpoint.safetensors", out / optimiser / "waiting"
     for _ in range(times):
-        process = subprocess.Popen(command(out, epochs, [optimiser]), env=WORLD)
-        before, deadline = path.stat().st_mtime_ns if path.exists() else 0, time.monotonic() + 120
-        while process.poll() is None and time.monotonic() < deadline:
+        waiting.unlink(missing_ok=True)
+        before = path.stat().st_mtime_ns if path.exists() else 0
+        process = subprocess.Popen(command(out, epochs, [optimiser]), env={**WORLD, "WAITING": "1"})
+        while process.poll() is None and not waiting.exists():
             if path.exists() and path.stat().st_mtime_ns != before:
                 time.sleep(chance.uniform(0, 0.1))
-                process.send_signal(signal.SIGKILL)
                 break
             time.sleep(0.001)
+        process.kill()
         process.wait(timeout=120)
-        assert process.returncode == -signal.SIGKILL, "the run ended before it could be killed: give it more epochs"
+        assert process.returncode == -signal.SIGKILL
         read_checkpoint(path)  # whole, whenever the process died
 
 
