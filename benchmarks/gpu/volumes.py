@@ -11,7 +11,7 @@ import torch
 from benchmarks.gpu.report import Rows, measured
 from whorl.engines.cuda.space.launches import VolumeLaunches
 from whorl.models import build
-from whorl.steps import SpaceForm
+from whorl.steps import Form
 
 DEVICE = torch.device("cuda")
 SIZE = 512
@@ -56,8 +56,8 @@ def steps() -> Rows:
     print(f"   copy {1e3 * floor:.3f} ms, {8e-9 * u.numel() / floor:.0f} GB/s", flush=True)
     for name, tiles in TILES.items():
         model = build(name, contrast=30.0, diffusivity="rational")
-        form = model.description.space
-        assert isinstance(form, SpaceForm), form
+        form = model.description.form(3)
+        assert isinstance(form, Form), form
         for tile in tiles:
             launches = VolumeLaunches(form, DEVICE, tile)
             numbers = torch.tensor([0.2, 30.0], dtype=torch.float64, device=DEVICE)

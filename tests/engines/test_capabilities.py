@@ -1,25 +1,26 @@
 """The registry of capabilities is true: what it promises of an engine is there, and the docs show what it says."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from whorl import engines
-from whorl.activations import Anisotropic, CoherenceEnhancing, EdgeEnhancing, Isotropic, Uncoupled
+from whorl.activations import Anisotropic, CoherenceEnhancing, EdgeContinuing, EdgeEnhancing, Isotropic, Uncoupled
 from whorl.diffusivities import CLASSICAL, by_name
 from whorl.engines import REGISTRY
 from whorl.engines.capabilities import EVERY_LAW, table
 from whorl.export import chain, onnx_model
 from whorl.models import build
-from whorl.operators import CellGradient, Composed, Smoothing
-from whorl.steps import Step
+from whorl.operators import CellGradient, Composed, ScaleStack, Smoothing
+from whorl.steps import Form, Numbers, Step
 
 NAMES = [kind.name for kind in CLASSICAL]
 
 
 def step(law: str, kind: str) -> Step:
-    """A step with this law: the last two laws look at a smoothed gradient without detail."""
+    """A step with this law: those of tensors look at a smoothed gradient without detail."""
     g = by_name(kind, 9.0)
     seen = Composed(CellGradient(0.5), Smoothing(0.6))
     activations = {
@@ -27,6 +28,7 @@ def step(law: str, kind: str) -> Step:
         "isotropic": lambda: (Isotropic(g), None),
         "anisotropic": lambda: (Anisotropic(g), None),
         "edge-enhancing": lambda: (Anisotropic(EdgeEnhancing(g)), seen),
+        "edge-continuing": lambda: (Anisotropic(EdgeContinuing(9.0), rho=1.0), seen),
         "coherence-enhancing": lambda: (Anisotropic(CoherenceEnhancing(9.0), rho=1.0), seen),
     }
     activation, structure = activations[law]()
@@ -38,11 +40,9 @@ def step(law: str, kind: str) -> Step:
 def test_every_law_and_diffusivity_is_taken_by_the_engines_that_claim_it(law, kind):
     u = torch.zeros(1, 1, 4, 4)
     for name in ("numba", "triton"):
-        one = step(law, kind)
-        found = REGISTRY[name].lacks(one.form, u.to("meta") if name == "triton" else u)
+        found = REGISTRY[name].lacks(step(law, kind).form(), u.to("meta") if name == "triton" else u)
         assert not found or "is on meta" in found
-        assert law in REGISTRY[name].laws
-        assert kind in REGISTRY[name].diffusivities
+        assert bool(REGISTRY[name].gives(step(law, kind).form())) == (law in REGISTRY[name].laws())
 
 
 def test_the_compiled_functions_are_those_of_the_registry():
@@ -50,22 +50,77 @@ def test_the_compiled_functions_are_those_of_the_registry():
     from whorl.engines.cpu.diffusivities import FUNCTIONS
     from whorl.engines.cpu.plane.fields import LAWS
 
-    assert set(FUNCTIONS) == set(REGISTRY["numba"].diffusivities)
-    assert set(LAWS) == set(REGISTRY["numba"].laws)
+    assert set(FUNCTIONS) == set(REGISTRY["numba"].loops[0].diffusivities)
+    assert set(LAWS) == set(REGISTRY["numba"].laws())
+
+
+def test_the_limit_of_rho_in_space_is_that_of_the_loops():
+    pytest.importorskip("numba")
+    from whorl.engines.cpu.space.steering import MARGIN
+
+    assert [line.rho for line in REGISTRY["numba"].loops if line.dimension == 3] == [MARGIN - 1]
 
 
 @pytest.mark.parametrize("law", EVERY_LAW)
 def test_derivatives_are_there_where_the_registry_says_so(law):
     u = torch.rand(1, 1, 5, 6, dtype=torch.float64)
-    taken = engines.select(step(law, "rational"), u, learning=True).name
-    assert taken == ("numba" if law in REGISTRY["numba"].backward else "reference")
+    one = step(law, "rational")
+    taken = engines.select(one, u, learning=True).name
+    assert taken == ("numba" if REGISTRY["numba"].gives(one.form()) == "all" else "reference")
+
+
+SEVERAL = {
+    "coupled channels": Step(CellGradient(0.5), Anisotropic(EdgeEnhancing(by_name("rational", 9.0)), ("channels",))),
+    "a detail": Step(CellGradient(0.41), Anisotropic(EdgeEnhancing(by_name("rational", 9.0)))),
+    "a smoothed structure": Step(CellGradient(0.5), Anisotropic(EdgeEnhancing(by_name("rational", 9.0)), rho=1.0)),
+}
+
+
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_edges_of_several_gradients_are_right_or_refused(kind):
+    """The loops for a single gradient take the trace of its tensor for the largest eigenvalue."""
+    one, u = SEVERAL[kind], 100 * torch.rand(1, 2, 9, 8, dtype=torch.float64)
+    assert engines.choose(one, u).name == "numba"
+    assert engines.choose(one, u, learning=True).name == "reference"
+    assert "several gradients" in REGISTRY["triton"].lacks(one.form())
+    compiled, exact = (engines.advance(one, u, [Numbers(0.2)] * 2, engine) for engine in ("numba", "reference"))
+    # A thousandth of the largest eigenvalue is the least distance of two that is divided by.
+    assert (compiled - exact).abs().max() <= 1000 * torch.finfo(u.dtype).eps * u.max()
+
+
+class Doubled(CellGradient):
+    """An operator that is not what its base class says that it is made of."""
+
+    def forward(self, u):
+        return 2 * super().forward(u)
+
+
+def test_an_operator_of_another_kind_is_not_taken_for_its_base_class():
+    one = Step(Doubled(), Isotropic(by_name("rational", 9.0)))
+    assert one.form() == "Doubled has no compiled form"
+    assert engines.choose(one, torch.zeros(1, 1, 4, 4)).name == "reference"
+
+
+WIDE = replace(CellGradient().parts(2), cell="wide")
+
+
+def test_what_nobody_has_can_be_said_and_is_refused():
+    scales = ScaleStack(CellGradient(spacing=(1.0, 1.0, 1.0)))
+    four = Step(scales, Isotropic(by_name("rational", 9.0), ("scales",))).form(3)
+    assert (four.dimension, len(four.flux.taps), len(four.omega)) == (3, 8, 8)
+    assert "of its own has no compiled form in space" in REGISTRY["numba"].lacks(four)
+    wide = Form("isotropic", "rational", WIDE, WIDE)
+    assert "filters that are 'wide' has no compiled form" in REGISTRY["numba"].lacks(wide)
+    hessian = build("lysaker", contrast=9.0).description.form()
+    assert (hessian.flux.name, hessian.flux.order) == ("hessian", 2)
+    assert "'hessian' has no compiled form" in REGISTRY["numba"].lacks(hessian)
 
 
 @pytest.mark.parametrize("kind", [*NAMES, "free-form"])
 def test_the_export_writes_every_diffusivity(kind):
     pytest.importorskip("onnx")
-    assert kind in REGISTRY["onnx"].diffusivities
     model = build("weickert-brox", contrast=9.0, diffusivity=kind)
+    assert not REGISTRY["onnx"].lacks(model.description.form())
     assert onnx_model(chain.model_chain(model, steps=1)).graph.node
 
 
@@ -73,9 +128,18 @@ def test_the_page_has_the_laws_and_diffusivities_of_the_registry():
     from whorl.page import catalogue
 
     shown = catalogue.describe((0.41,))
-    assert set(shown["diffusivities"]) == set(REGISTRY["page"].diffusivities)
-    laws = {build(name, contrast=9.0).activation.law.name for name in shown["models"]}
-    assert laws | {shown["filling"]["eed"]["law"]} == set(REGISTRY["page"].laws)
+    assert set(shown["diffusivities"]) == set(REGISTRY["page"].loops[0].diffusivities)
+    laws = {entry["law"] for entry in shown["models"].values()}
+    assert laws | {shown["filling"]["eed"]["law"]} == set(REGISTRY["page"].laws())
+
+
+def test_the_page_refuses_what_its_kernel_has_not(monkeypatch):
+    from whorl.page import catalogue
+
+    line = replace(REGISTRY["page"].loops[0], laws=("isotropic",))
+    monkeypatch.setitem(REGISTRY, "page", replace(REGISTRY["page"], loops=(line,)))
+    with pytest.raises(ValueError, match="the law 'uncoupled' has no compiled form, so the page cannot show it"):
+        catalogue.describe((0.41,))
 
 
 def test_the_docs_show_the_table():

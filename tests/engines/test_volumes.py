@@ -15,8 +15,8 @@ from whorl.engines.cpu.space.cells import ANISOTROPIC, LANE, entries
 from whorl.engines.cpu.space.tensors import _together, eigen
 from whorl.engines.cpu.space.volumes import advance_volume
 from whorl.models import build
-from whorl.operators import gaussian_weights
-from whorl.steps import SpaceForm
+from whorl.operators import Derivative, gaussian_weights
+from whorl.steps import Form
 
 TAU, ALPHA, CONTRAST, ACROSS = 0.1, 0.41, 0.3, 0.01
 STEP = (TAU, CONTRAST)
@@ -25,23 +25,22 @@ LAWS = ("uncoupled", "isotropic", "anisotropic", "edges", "plates", "lines", "co
 SPACINGS = [(1.0, 1.0, 1.0), (2.0, 1.5, 0.8)]
 
 
-def form(law: str, spacing: tuple[float, float, float]) -> SpaceForm:
+def form(law: str, spacing: tuple[float, float, float]) -> Form:
     """The step under test: its structure is smoothed where the law needs a second direction."""
     rho = 1.5 if law in ("lines", "coherence") else 0.0
-    taps = [tuple(gaussian_weights(sigma / h)) for sigma in (1.0, rho) for h in spacing]
+    smooth, blur = (tuple(tuple(gaussian_weights(sigma / h)) for h in spacing) for sigma in (1.0, rho))
     names = {"edges": "edge-enhancing", "plates": "edge-enhancing", "lines": "edge-enhancing"}
     names["coherence"] = "coherence-enhancing"
-    steered = law in names
-    return SpaceForm(
+    flux = Derivative("cells", spacing, ALPHA)
+    return Form(
         law=names.get(law, law),
-        diffusivity="" if law == "coherence" else "rational",
-        alpha=ALPHA,
-        alpha_seen=0.5 if steered else ALPHA,
-        spacing=spacing,
+        diffusivity="none" if law == "coherence" else "rational",
+        flux=flux,
+        structure=Derivative("cells", spacing, 0.5, taps=(smooth,)) if law in names else flux,
         couple_channels=law != "edges",
-        taps=tuple(taps) if steered else (),
+        rho=blur if law in names else (),
         keep={"edges": "plates", "plates": "plates", "lines": "lines"}.get(law, ""),
-        across=ACROSS if law == "coherence" else 0.0,
+        floor=ACROSS if law == "coherence" else 0.0,
     )
 
 
@@ -245,9 +244,9 @@ def _eigen(J, out, n):  # type: ignore[no-untyped-def]
 # The formulas, in their own words.
 
 
-def formulas(chosen: SpaceForm, u: np.ndarray) -> np.ndarray:
+def formulas(chosen: Form, u: np.ndarray) -> np.ndarray:
     """The channels ``(c, z, y, x)`` after one step."""
-    h, kappa = chosen.spacing[::-1], 1 - 2 * chosen.alpha
+    h, kappa = chosen.flux.spacing[::-1], 1 - 2 * chosen.flux.alpha
     D = diffusion(chosen, structure_tensor(chosen, u))
     result = []
     for channel in u:
@@ -289,10 +288,10 @@ def place(corner: tuple[int, ...], m: np.ndarray) -> tuple[slice, ...]:
     return tuple(slice(c, size - 1 + c) for c, size in zip(corner, m.shape, strict=True))
 
 
-def structure_tensor(chosen: SpaceForm, u: np.ndarray) -> np.ndarray:
+def structure_tensor(chosen: Form, u: np.ndarray) -> np.ndarray:
     """J of the cells ``(..., 3, 3)``: of the smoothed channels, mirrored as far as its own smoothing looks."""
-    h, kappa = chosen.spacing[::-1], 1 - 2 * chosen.alpha_seen
-    taps = chosen.taps or ((1.0,),) * 6
+    h, kappa = chosen.flux.spacing[::-1], 1 - 2 * chosen.structure.alpha
+    taps = chosen.steering or ((1.0,),) * 6
     for axis in range(3):
         u = smoothed(u, axis + 1, taps[axis])
     halo = [len(weights) for weights in taps[3:]]
@@ -315,7 +314,7 @@ def smoothed(u: np.ndarray, axis: int, weights: tuple[float, ...]) -> np.ndarray
     return np.sum(parts, axis=0)
 
 
-def diffusion(chosen: SpaceForm, J: np.ndarray) -> np.ndarray:
+def diffusion(chosen: Form, J: np.ndarray) -> np.ndarray:
     """D of the cells, as rows of entries."""
     if chosen.law == "uncoupled":
         D = np.stack([np.where(np.eye(3, dtype=bool)[i], _g(J[..., i, :]), 0) for i in range(3)], -2)
@@ -328,7 +327,7 @@ def diffusion(chosen: SpaceForm, J: np.ndarray) -> np.ndarray:
     return np.moveaxis(D, (-2, -1), (0, 1))
 
 
-def eigenvalues(form: SpaceForm, mu: np.ndarray) -> np.ndarray:
+def eigenvalues(form: Form, mu: np.ndarray) -> np.ndarray:
     """Those of D for mu_1 >= mu_2 >= mu_3; evened out where these differ by less than a thousandth of the largest."""
     if form.law == "anisotropic":
         return _g(mu)

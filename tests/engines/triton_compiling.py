@@ -17,7 +17,7 @@ def main() -> None:
     from triton.runtime.jit import JITFunction
 
     from whorl.engines.cuda.plane.launches import Launches
-    from whorl.engines.differentiable import plane_form
+    from whorl.engines.differentiable import form_of
     from whorl.models import build
 
     class Nowhere:
@@ -41,7 +41,7 @@ def main() -> None:
 
     driver.set_active(Nowhere())
     JITFunction._do_compile = noted
-    u, form = torch.zeros(1, 1, 16, 16), plane_form(build("perona-malik", contrast=9.0).description)
+    u, form = torch.zeros(1, 1, 16, 16), form_of(build("perona-malik", contrast=9.0).description)
     launches, numbers = Launches(form, u), torch.zeros(4)
     launches.compile_together(u, numbers, learning=True)
     together = list(compiled)

@@ -61,7 +61,7 @@ def gaussians() -> dict[str, float]:
 
     torch.empty_like = fenced
     for sigma, shape in ((0.5, (4, 3, 12)), (0.5, (3, 4, 9)), (0.75, (4, 5, 12)), (0.75, (5, 4, 9))):
-        form = build("eed", contrast=0.5, sigma=sigma, spacing=(1.0, 1.0, 1.0)).description.space
+        form = build("eed", contrast=0.5, sigma=sigma, spacing=(1.0, 1.0, 1.0)).description.form(3)
         u = torch.randn(1, *shape, device=DEVICE)
         result, exact = volumes.VolumeLaunches(form, DEVICE).smoothed(u), Smoothing(sigma)(u.double()[None])[0]
         found[f"gaussian {sigma} {shape}"] = float((result - exact).norm() / exact.norm())

@@ -51,7 +51,7 @@ class EdgeEnhancing(Law):
     [0.25, -0.0, 1.0]
     """
 
-    name = "edge-enhancing"
+    name, formula = "edge-enhancing", True
 
     def __init__(self, diffusivity: Diffusivity, keep: str = "plates") -> None:
         if keep not in KEEP:
@@ -82,7 +82,9 @@ class EdgeEnhancing(Law):
 
 
 class ContrastLaw(Contrasted, Law):
-    """A law with a contrast of its own in the place of a diffusivity."""
+    """A law with a contrast of its own in the place of a diffusivity, for structure tensors that are smoothed."""
+
+    smoothed = formula = True
 
 
 class EdgeContinuing(ContrastLaw):

@@ -31,6 +31,12 @@ class Law(ABC):
     name: str
     diffusivity: Diffusivity | None = None
 
+    smoothed: bool = False
+    """Whether the law is for structure tensors that are smoothed: compiled loops of it look around, however little."""
+
+    formula: bool = False
+    """Whether the name says all of the law, its numbers apart."""
+
     @abstractmethod
     def tensor(self, J: Structure) -> Multiplier:
         """The diffusion tensor of a structure tensor."""
@@ -38,6 +44,11 @@ class Law(ABC):
     @abstractmethod
     def maximum(self) -> float:
         """A bound on the eigenvalues of the diffusion tensor; the step limits rest on it. None is negative."""
+
+    @property
+    def inner(self) -> "Law":
+        """The law that is applied: itself, unless it applies another one to a part of the structure."""
+        return self
 
     @property
     def contrast(self) -> Tensor:
@@ -104,6 +115,8 @@ class Variational(Law):
     [0.25, -0.0, 0.5]
     """
 
+    formula = True
+
     def __init__(self, name: str, diffusivity: Diffusivity) -> None:
         if name not in TENSORS:
             raise ValueError(f"Variational: name must be one of {', '.join(TENSORS)}, got {name!r}.")
@@ -141,6 +154,10 @@ class AxisAligned(nn.Module, Law):
     def __init__(self, law: Law) -> None:
         super().__init__()
         self.law = law
+
+    @property
+    def inner(self) -> Law:
+        return self.law
 
     def tensor(self, J: Structure) -> Multiplier:
         A = J.matrix()

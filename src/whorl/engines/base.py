@@ -9,11 +9,9 @@ import torch
 from torch import Tensor
 
 from whorl.engines.capabilities import REGISTRY, Capabilities
-from whorl.steps import GatedNumbers, GatedStep, Known, Numbers, Step
+from whorl.steps import GatedNumbers, GatedStep, Numbers, Step
 
-__all__ = ["Engine", "Row", "Steps"]
-
-Row = Numbers | Known
+__all__ = ["Engine", "Steps"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class Steps:
     """
 
     step: Step
-    numbers: Sequence[Row]
+    numbers: Sequence[Numbers]
     mixes: Sequence[float] = ()
     frozen: bool = False
 
@@ -60,7 +58,7 @@ class Engine(ABC):
         """Why this engine cannot take the step on this image (and its derivative, when learning); empty if it can."""
         if isinstance(step, GatedStep):
             return self.capabilities.lacks_learned(step.form, u, learning=learning)
-        return self.capabilities.lacks(step.form, u, learning=learning)
+        return self.capabilities.lacks(step.form(u.dim() - 2), u, learning=learning)
 
     def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
         """The stream after one application of a learned block; compiled engines have no derivative of it."""

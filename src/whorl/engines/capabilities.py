@@ -1,27 +1,104 @@
 """What each engine, the export and the page can do, as data: one table that engines ask, tests check and docs show."""
 
+import math
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 from whorl.diffusivities import CLASSICAL
-from whorl.operators import CellGradient, ScaleStack, Smoothing
-from whorl.steps import BIHARMONIC, SHARED_EDGES, Form, GatedForm, Step
+from whorl.operators import Derivative
+from whorl.operators.cells import CELLS
+from whorl.steps import Form, GatedForm
 
-__all__ = ["REGISTRY", "VOLUME", "Capabilities", "Learned", "table"]
+__all__ = ["REGISTRY", "VOLUME", "Capabilities", "Learned", "Loops", "table"]
 
 CLOSED = tuple(kind.name for kind in CLASSICAL)
 """Every diffusivity in closed form; all that compiles has all of them."""
 
 VARIATIONAL = ("uncoupled", "isotropic", "anisotropic")
-EDGES = (*VARIATIONAL, "edge-enhancing")
-EVERY_LAW = (*EDGES, "coherence-enhancing")
-CONTINUING = "edge-continuing"
+EDGES = ("edge-enhancing",)
+SMOOTHED = ("coherence-enhancing", "edge-continuing")
+EVERY_LAW = (*VARIATIONAL, *EDGES, *SMOOTHED)
+"""The laws that have a name; all others are the reference's."""
+
+DERIVATIVES = ("cells", "laplacian", "hessian", "directional")
+"""The derivatives that have a name; see :class:`~whorl.operators.Derivative`."""
 
 VOLUME = 5
 """How many axes a batch of volumes has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loops:
+    """Steps that there is something for: one line of the registry.
+
+    ``derivatives`` and ``cells`` are those that flux and structure may have; of ``diffusivities``, none stands for any.
+    ``gives`` says what there is of a step: its ``"value"``, its derivative backwards too (``"back"``), or ``"all"`` of
+    them, forwards and back. ``rho`` is the largest radius along x by which a structure may be smoothed, -1 for none at
+    all. ``structures`` says what may steer: ``"any"``; ``"coupled"`` scales that are those of the flux, or one scale of
+    its own beside a flux without Gaussians; one scale (``"one"``) beside such a flux; scales that are those of the flux
+    (``"own"``); or pixels and their neighbours alone (``"pointwise"``). With ``single`` it must be one gradient of one
+    channel, with ``narrow`` Gaussians no wider than the image. ``varies`` says along what contrasts may differ,
+    ``channels`` whether channels may be coupled, and ``axes`` whether any number of directions may be activated for
+    themselves.
+    """
+
+    laws: tuple[str, ...]
+    dimension: int = 2
+    derivatives: tuple[str, ...] = ("cells",)
+    cells: tuple[str, ...] = ("compact",)
+    diffusivities: tuple[str, ...] = CLOSED
+    gives: str = "value"
+    rho: float = math.inf
+    structures: str = "any"
+    single: bool = False
+    narrow: bool = False
+    varies: tuple[str, ...] = ()
+    channels: bool = True
+    axes: bool = False
+
+    def lacks(self, form: Form, shape: tuple[int, ...] = (), learning: bool = False) -> tuple[int, str]:
+        """What is missing for a step of one of the laws on images ``(n, c, ...)`` of a shape; empty if nothing is.
+
+        Before it, how many things are there before the first that is missing.
+        """
+        needs = enumerate(self._needs(form, shape, learning))
+        return next(((place, what) for place, (there, what) in needs if not there), (-1, ""))
+
+    def _needs(self, form: Form, shape: tuple[int, ...], learning: bool) -> Iterator[tuple[bool, str]]:
+        """Whether there is each of the things that a step needs, and what that is."""
+        law, seen, flux = form.law, form.structure, form.flux
+        yield {flux.name, seen.name} <= {*self.derivatives}, f"a derivative like {flux.name!r}"
+        yield {flux.cell, seen.cell} <= {*self.cells}, f"a gradient with filters that are {flux.cell!r}"
+        known = not self.diffusivities or form.diffusivity in (*self.diffusivities, "none")
+        yield known, f"the diffusivity {form.diffusivity!r}"
+        yield {*form.varies} <= {*self.varies}, f"a contrast for each of the {' and '.join(form.varies)}"
+        alone = form.aligned or (law == "uncoupled" and form.axes != 2)
+        yield self.axes or not alone, f"the law {law!r} of {form.axes} directions for themselves"
+        yield not (form.gamma and form.dimension == 3), f"gamma = {form.gamma:g} for volumes"
+        several = form.couple_channels and (*shape, 2, 2)[1] > 1
+        yield self.channels or not several, f"the law {law!r} of coupled channels"
+        yield form.one_gradient or not self.single, f"the law {law!r} of a structure of several gradients"
+        radius = len(form.rho[-1]) - 1 if form.rho else -1
+        blurred = radius >= 0 and law in ("uncoupled", "isotropic") and form.dimension == 2
+        yield radius <= self.rho and not blurred, f"the law {law!r} of a structure smoothed over {radius} pixels"
+        alike = {
+            "any": True,
+            "coupled": seen == flux or (flux.plain and seen.single_scale and seen.spacing == flux.spacing),
+            "one": flux.plain and seen.single_scale and seen.spacing == flux.spacing,
+            "own": seen == flux,
+            "pointwise": form.pointwise,
+        }[self.structures]
+        yield alike, "a structure with Gaussians or a spacing of its own"
+        apart = len(seen.taps) > 1 and not form.couple_scales
+        yield self.structures == "any" or not apart, "a structure of scales that are not coupled"
+        wide = any(len(taps) > n for taps, n in zip(form.steering, shape[2:], strict=False))
+        yield not (self.narrow and wide), "a Gaussian that is wider than the image"
+        yield not (learning and self.gives == "value"), f"the derivative of the law {law!r}"
 
 
 @dataclass(frozen=True)
@@ -55,79 +132,46 @@ class Learned:
         return ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Capabilities:
-    """What one engine (or the export, or the page) has.
+    """What one engine (or the export, or the page) has: steps, learned blocks, precisions and a device.
 
-    ``laws``, ``diffusivities``, ``dtypes`` and ``dimensions`` are lists; empty stands for anything. ``backward`` and
-    ``forward`` say for which laws there are derivatives in closed form. ``scales`` says which stacks of scales a
-    structure may have: ``"any"``, or ``"coupled"`` ones that are those of the flux, or one Gaussian of its own.
-    ``square`` says whether Gaussians need square pixels, ``edges`` of which gradients the edge-enhancing law is known:
-    of ``"any"``, or of a ``"single"`` one.
-    ``learned`` says which learned blocks; None stands for all of them.
+    ``loops`` is None for an engine that takes every step, ``learned`` for one that takes every learned block. A step
+    may be in several lines of the loops: what one of them has is there.
     """
 
     device: str = ""
-    laws: tuple[str, ...] = ()
-    diffusivities: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
-    dimensions: tuple[int, ...] = (2,)
-    backward: tuple[str, ...] = ()
-    forward: tuple[str, ...] = ()
-    scales: str = "any"
-    square: bool = False
-    edges: str = "any"
+    loops: tuple[Loops, ...] | None = None
     learned: Learned | None = None
 
-    def lacks(self, form: Form | str, u: Tensor, *, learning: bool = False) -> str:
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """In which dimensions there is anything."""
+        return (2, 3) if self.loops is None else tuple(sorted({each.dimension for each in self.loops}))
+
+    def laws(self) -> tuple[str, ...]:
+        """The laws of which there is anything."""
+        return tuple(law for law in EVERY_LAW if self.loops is None or any(law in each.laws for each in self.loops))
+
+    def lacks(self, form: Form | str, u: Tensor | None = None, *, learning: bool = False) -> str:
         """What is missing for a step on this image (and its derivative, when learning); empty if nothing is."""
-        if not self.laws:
+        if self.loops is None:
             return ""
         if isinstance(form, str):
             return form
-        missing = self.cannot_hold(u)
-        if missing:
-            return missing
-        if form.law not in self.laws or form.diffusivity not in (*self.diffusivities, "none"):
-            return f"the law {form.law!r} with the diffusivity {form.diffusivity!r} has no compiled form"
-        if self.scales == "coupled" and len(form.structure.taps) > 1 and not form.couple_scales:
-            return f"scales that are not coupled have no compiled form{_where(self.device)}"
-        if self.scales == "coupled" and form.structure != form.flux:
-            own = form.flux.plain and len(form.structure.taps) == 1
-            if not own or form.structure.spacing != form.flux.spacing:
-                return f"a structure on scales of its own has no compiled form{_where(self.device)}"
-            if learning:
-                return f"the derivative of a structure with its own Gaussian has no compiled form{_where(self.device)}"
-        if learning and (form.law not in self.backward or form.rho):
-            return f"the derivative of the law {form.law!r} has no compiled form{_where(self.device)}"
-        return ""
+        missing = "" if u is None else self.cannot_hold(u)
+        return missing or _lacking(self, form, () if u is None else tuple(u.shape), learning)
 
-    def cannot_write(self, step: Step) -> str:
-        """Why a step cannot be written as a file of this format, and what to do instead; empty if it can."""
-        seen, law, phi = step.steering, step.activation.law.name, step.activation
-        smoothed = any(
-            isinstance(part, Smoothing) and part.radius for each in (step.operator, seen) for part in each.modules()
-        )
-        if self.square and smoothed and len(set(seen.spacing)) > 1:
-            return (
-                f"Gaussians on pixels of the size {tuple(seen.spacing)} cannot be exported. Resample the picture to "
-                "square pixels, or set sigma to 0"
-            )
-        if self.scales == "coupled" and isinstance(seen, ScaleStack) and "scales" not in phi.couple:
-            return "scales that are not coupled cannot be written in this format. Write a .pt2 file instead"
-        inner = next((part for part in seen.modules() if isinstance(part, CellGradient)), None)
-        single = inner is not None and inner.alpha == 0.5 and not phi.couple
-        if law == "edge-enhancing" and self.edges == "single" and not single:
-            found = (
-                f"coupled {' and '.join(phi.couple)}"
-                if phi.couple
-                else f"a gradient with alpha = {inner and inner.alpha}"
-            )
-            return (
-                f"the law {law!r} on {found} cannot be written in this format. Write a .pt2 file instead, or "
-                "let a gradient with alpha = 0.5 of each channel for itself steer the diffusion"
-            )
-        return ""
+    def gives(self, form: Form) -> str:
+        """What there is of a step: nothing, its value, derivatives backwards too, or all of them."""
+        if self.loops is None:
+            return "all"
+        return next((each.gives for each in self.of(form) if not each.lacks(form)[1]), "")
+
+    def of(self, form: Form) -> list[Loops]:
+        """The lines that have the law of a step, in its dimension."""
+        return [each for each in self.loops or () if form.law in each.laws and form.dimension == each.dimension]
 
     def lacks_learned(self, form: GatedForm | str, u: Tensor, *, learning: bool = False) -> str:
         """The same for a learned block on a stream."""
@@ -142,56 +186,76 @@ class Capabilities:
             return "a learned block has a compiled form in float32 alone, with its weights where the stream is"
         return self.learned.lacks(form) or ("the derivative of a learned block has no compiled form" * learning)
 
-    def goes_forward(self, form: object) -> bool:
-        """Whether there are derivatives forwards."""
-        return isinstance(form, Form) and form.law in self.forward and not form.rho
-
     def cannot_hold(self, u: Tensor) -> str:
         """Why an image of this device, dimension and type is not for this engine; empty if it is."""
         if self.device not in ("", u.device.type) and not (self.device == "cuda" and interpreted()):
             return f"works on {_DEVICES[self.device]}, the image is on {u.device}"
-        if u.dim() - 2 not in self.dimensions:
-            return f"a volume has no compiled form{_where(self.device)}"
         if str(u.dtype).removeprefix("torch.") not in self.dtypes:
             return f"{u.dtype} has no compiled form{_where(self.device)}"
         return ""
 
 
+@lru_cache(maxsize=512)
+def _lacking(part: Capabilities, form: Form, shape: tuple[int, ...], learning: bool) -> str:
+    """What is missing: asked before every step, and found once."""
+    found = [each.lacks(form, shape, learning) for each in part.of(form)]
+    if any(not what for _, what in found):
+        return ""
+    missing = max(found)[1] if found else f"the law {form.law!r}"  # of the line that has the most
+    return f"{missing} has no compiled form{' in space' * (form.dimension == 3)}{_where(part.device)}"
+
+
+WRITTEN = Loops(
+    (*VARIATIONAL, *EDGES),
+    derivatives=DERIVATIVES,
+    cells=CELLS,
+    diffusivities=(),
+    rho=-1,
+    varies=("channels", "scales"),
+    axes=True,
+)
+"""The steps that a file can hold."""
+
 REGISTRY = {
-    "reference": Capabilities(dimensions=(2, 3)),
+    "reference": Capabilities(),
     "numba": Capabilities(
         device="cpu",
-        laws=(*EVERY_LAW, CONTINUING, SHARED_EDGES, BIHARMONIC),
-        diffusivities=CLOSED,
         dtypes=("float32", "float64"),
-        dimensions=(2, 3),
-        backward=EDGES,
-        forward=EDGES,
+        loops=(
+            Loops(VARIATIONAL, gives="all", rho=-1),
+            Loops(EDGES, gives="all", rho=-1, single=True),
+            Loops(("isotropic",), derivatives=("laplacian",), diffusivities=("homogeneous",), structures="pointwise"),
+            Loops(("anisotropic", *EDGES, *SMOOTHED)),
+            Loops(EVERY_LAW, dimension=3, rho=79, structures="one"),
+        ),
         learned=Learned(channels=2),
     ),
     "triton": Capabilities(
         device="cuda",
-        laws=EVERY_LAW,
-        diffusivities=CLOSED,
         dtypes=("float32",),
-        dimensions=(2, 3),
-        backward=VARIATIONAL,
-        scales="coupled",
+        loops=(
+            Loops(VARIATIONAL, gives="back", rho=-1, structures="own"),
+            Loops((*VARIATIONAL, "coherence-enhancing"), structures="coupled"),
+            Loops(EDGES, structures="coupled", single=True),
+            Loops(VARIATIONAL, dimension=3, rho=-1, structures="pointwise", channels=False),
+            Loops(EDGES, dimension=3, structures="one", single=True, narrow=True),
+        ),
         learned=Learned(most=64, alike=False),
     ),
     "onnx": Capabilities(
-        laws=EDGES,
-        diffusivities=(*CLOSED, "free-form"),
         dtypes=("float32",),
-        square=True,
-        edges="single",
-        scales="coupled",
+        loops=(
+            replace(WRITTEN, laws=VARIATIONAL, varies=("scales",)),
+            replace(WRITTEN, laws=EDGES, varies=("scales",), single=True),
+        ),
     ),
-    "pt2": Capabilities(laws=EDGES, diffusivities=(*CLOSED, "free-form"), dtypes=("float32",), square=True),
+    "pt2": Capabilities(dtypes=("float32",), loops=(WRITTEN,)),
     "page": Capabilities(
-        laws=(*EVERY_LAW, CONTINUING),
-        diffusivities=CLOSED,
         dtypes=("float32",),
+        loops=(
+            Loops(EVERY_LAW, derivatives=DERIVATIVES, axes=True),
+            Loops(("uncoupled",), derivatives=("directional",), diffusivities=("Rescaled",), axes=True),
+        ),
         learned=Learned(channels=4, fields=4, profiles=(3, 2, 2)),
     ),
 }
@@ -199,29 +263,34 @@ REGISTRY = {
 
 
 def table() -> str:
-    """The registry as text, one line for each law and diffusivity.
+    """The registry as text: what there is of steps, by law, derivative and diffusivity, and of learned blocks.
 
     >>> print(table().splitlines()[1])
-    uncoupled                   all        all        back       value      value      value
+    uncoupled                        all        all        back       value      value      value
     """
     parts, rows = REGISTRY.values(), {"": list(REGISTRY)}
-    for law in (*EVERY_LAW, CONTINUING, SHARED_EDGES, BIHARMONIC):
-        rows[law] = [_derivatives(part, law) for part in parts]
-    for kind in (*CLOSED, "free-form"):
-        rows[kind] = ["yes" if kind in part.diffusivities or not part.laws else "-" for part in parts]
+    rows |= {title: [part.gives(form) or "-" for part in parts] for title, form in _examples().items()}
     rows["learned blocks"] = ["all" if part.learned is None else "value" for part in parts]
-    rows["dimensions"] = [", ".join(map(str, part.dimensions)) for part in parts]
     rows["bits"] = [", ".join(kind.removeprefix("float") for kind in part.dtypes) or "any" for part in parts]
-    return "\n".join(f"{title:28}{''.join(f'{word:11}' for word in words)}".rstrip() for title, words in rows.items())
+    return "\n".join(f"{title:33}{''.join(f'{word:11}' for word in words)}".rstrip() for title, words in rows.items())
 
 
-def _derivatives(part: Capabilities, law: str) -> str:
-    """What there is of a law: nothing, values, derivatives backwards too, or all of them, forwards and back."""
-    if not part.laws:
-        return "all"
-    if law not in part.laws:
-        return "-"
-    return "all" if law in part.forward else "back" if law in part.backward else "value"
+def _examples() -> dict[str, Form]:
+    """Steps that stand for many: every law in plane and space, every other derivative, every diffusivity."""
+    found = {}
+    for dimension, where in ((2, ""), (3, " in space")):
+        cells, none = Derivative("cells", (1.0,) * dimension, alpha=0.5), ((1.0,),) * dimension
+        for law in EVERY_LAW:
+            g, rho = ("none", none) if law in SMOOTHED else (CLOSED[0], ())
+            found[law + where] = Form(law, g, cells, cells, rho=rho)
+            if law in EDGES:
+                found["  of several gradients" + where] = replace(found[law + where], couple_channels=True)
+    plain = found["isotropic"]
+    for name in DERIVATIVES[1:]:
+        other = replace(plain.flux, name=name)
+        found[name] = replace(plain, flux=other, structure=other)
+    found["  homogeneous laplacian"] = replace(found["laplacian"], diffusivity="homogeneous")
+    return found | {kind: replace(plain, diffusivity=kind) for kind in (*CLOSED, "FreeForm")}
 
 
 _DEVICES = {"cpu": "the processor", "cuda": "CUDA devices"}

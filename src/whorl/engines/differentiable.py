@@ -17,9 +17,9 @@ from torch import Tensor
 from whorl.engines.base import Engine, Steps
 from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
-from whorl.steps import Form, GatedStep, Known, SpaceForm, Step
+from whorl.steps import Form, Numbers, Step
 
-__all__ = ["CompiledEngine", "ForwardEngine", "each_known", "plane_form"]
+__all__ = ["CompiledEngine", "ForwardEngine", "each_known", "form_of"]
 
 COUNT = 5
 """The first five arguments are tensors: image, tau, contrast, and the weights of the scales in flux and structure."""
@@ -37,19 +37,8 @@ class CompiledEngine(Engine):
         """The same for volumes."""
 
     @abstractmethod
-    def lacks_in_space(self, form: SpaceForm, u: Tensor) -> str:
-        """What is missing for a step on these volumes; empty if nothing is."""
-
-    @abstractmethod
-    def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
+    def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Numbers) -> tuple[Tensor, Numbers]:
         """The transposed derivative of one step at ``u``, applied to ``w``: by the image, and by the numbers."""
-
-    def refusal(self, step: Step | GatedStep, u: Tensor, *, learning: bool = False) -> str:
-        if u.dim() != VOLUME or isinstance(step, GatedStep):
-            return super().refusal(step, u, learning=learning)
-        form = step.space
-        missing = self.capabilities.cannot_hold(u) or (form if isinstance(form, str) else self.lacks_in_space(form, u))
-        return missing or ("the derivative of a step in space has no compiled form" if learning else "")
 
     def advance(self, steps: Steps, u: Tensor, out: Tensor | None = None) -> Tensor:
         done = self.in_space(steps, u, out) if u.dim() == VOLUME else self.in_plane(steps, u, out)
@@ -62,7 +51,7 @@ class CompiledEngine(Engine):
         return each_known(steps, u, lambda u, known: Explicit.apply(u, *known, bare, self))  # type: ignore[no-untyped-call]
 
 
-def each_known(steps: Steps, u: Tensor, one: Callable[[Tensor, Known], Any]) -> Tensor:
+def each_known(steps: Steps, u: Tensor, one: Callable[[Tensor, Numbers], Any]) -> Tensor:
     """The image after steps that ``one`` takes by their numbers; the reference keeps a diffusion tensor."""
     if steps.frozen:
         return ReferenceEngine().chain(steps, u)
@@ -73,14 +62,15 @@ class ForwardEngine(CompiledEngine):
     """Base of compiled engines that have derivatives along directions, too."""
 
     @abstractmethod
-    def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Known, moves: Sequence[Known]) -> Tensor:
+    def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Numbers, moves: Sequence[Numbers]) -> Tensor:
         """The derivative of one step at ``u`` along directions: of the image, ``du[i]``, and of its numbers."""
 
 
-def plane_form(step: Step) -> Form:
+def form_of(step: Step, dimension: int = 2) -> Form:
     """The form of a step that an engine has accepted."""
-    assert isinstance(step.form, Form)
-    return step.form
+    form = step.form(dimension)
+    assert isinstance(form, Form)
+    return form
 
 
 class Explicit(torch.autograd.Function):
@@ -90,7 +80,7 @@ class Explicit(torch.autograd.Function):
     def forward(u: Tensor, *rest: Any) -> Tensor:
         """The image after the step."""
         *numbers, step, engine = rest
-        result: Tensor = engine.advance(Steps(step, [_values(numbers)]), u.detach().contiguous())
+        result: Tensor = engine.advance(Steps(step, [Numbers(*numbers).detached()]), u.detach().contiguous())
         return result
 
     @staticmethod
@@ -107,7 +97,7 @@ class Explicit(torch.autograd.Function):
         if torch.is_grad_enabled():
             return *_recomputed(ctx.step, ctx.saved_tensors, wanted, w), None, None
         u, *numbers = (part.detach() for part in ctx.saved_tensors)
-        by_image, by_numbers = ctx.engine.pull_back(ctx.step, u.contiguous(), w.contiguous(), _values(numbers))
+        by_image, by_numbers = ctx.engine.pull_back(ctx.step, u.contiguous(), w.contiguous(), Numbers(*numbers))
         found = (by_image, *by_numbers)
         return *(part if want else None for part, want in zip(found, wanted, strict=True)), None, None
 
@@ -156,7 +146,7 @@ def _recomputed(step: Step, saved: Sequence[Tensor], wanted: Sequence[bool], w: 
             for part, want in zip(saved, wanted, strict=True)
         ]
         u, *numbers = parts
-        after = ReferenceEngine().chain(Steps(step, [Known(*numbers)]), u)
+        after = ReferenceEngine().chain(Steps(step, [Numbers(*numbers)]), u)
         asked = [part for part, want in zip(parts, wanted, strict=True) if want]
         found = iter(torch.autograd.grad(after, asked, w, create_graph=True, allow_unused=True))
         return [next(found) if want else None for want in wanted]
@@ -165,13 +155,9 @@ def _recomputed(step: Step, saved: Sequence[Tensor], wanted: Sequence[bool], w: 
 def _along(values: Any, directions: Any, step: Step, engine: ForwardEngine) -> Tensor:
     u, *numbers = values
     du, *rest = directions
-    moves = [_values([part[i] for part in rest]) for i in range(len(du))]
+    moves = [Numbers(*(part[i] for part in rest)).detached() for i in range(len(du))]
     tangents = du.detach().to(u.dtype).contiguous()
-    return engine.push_forward(step, u.detach().contiguous(), tangents, _values(numbers), moves)
-
-
-def _values(numbers: Sequence[Tensor]) -> Known:
-    return Known(*(part.detach() for part in numbers))
+    return engine.push_forward(step, u.detach().contiguous(), tangents, Numbers(*numbers).detached(), moves)
 
 
 def _each(function: Any, count: int, in_dims: tuple[int | None, ...], arguments: tuple[Any, ...]) -> Tensor:

@@ -14,7 +14,7 @@ from torch import Tensor
 from whorl.engines.base import Engine, Steps
 from whorl.engines.differentiable import CompiledEngine, each_known
 from whorl.engines.selection import choose
-from whorl.steps import STEPS, Known
+from whorl.steps import STEPS, Numbers
 
 __all__ = ["OpaqueEngine", "possible"]
 
@@ -42,7 +42,7 @@ def possible(key: int, dimension: int, dtype: torch.dtype, device: torch.device,
 def take(u: Tensor, tau: Tensor, contrast: Tensor, beta: Tensor, seen: Tensor, key: int, engine: str) -> Tensor:
     """The image after one step."""
     step = replace(STEPS[key], fidelity=None, kept=None)  # data and known pixels are traced
-    return choose(step, u, engine).advance(Steps(step, [Known(tau, contrast, beta, seen)]), u.contiguous())
+    return choose(step, u, engine).advance(Steps(step, [Numbers(tau, contrast, beta, seen)]), u.contiguous())
 
 
 @torch.library.custom_op("whorl::step_back", mutates_args=())
@@ -50,7 +50,7 @@ def take_back(
     u: Tensor, tau: Tensor, contrast: Tensor, beta: Tensor, seen: Tensor, w: Tensor, key: int, engine: str
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The transposed derivative at ``u``, applied to ``w``: by the image and by the four numbers."""
-    step, numbers = STEPS[key], Known(tau, contrast, beta, seen)
+    step, numbers = STEPS[key], Numbers(tau, contrast, beta, seen)
     chosen = choose(step, u, engine, learning=True)
     if not isinstance(chosen, CompiledEngine):
         raise RuntimeError(

@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from whorl.engines.base import Engine, Row, Steps
-from whorl.engines.capabilities import VOLUME
+from whorl.engines.base import Engine, Steps
 from whorl.engines.reference import ReferenceEngine
-from whorl.steps import GatedNumbers, GatedStep, Step
+from whorl.steps import Form, GatedNumbers, GatedStep, Numbers, Step
 
 __all__ = ["ENGINES", "advance", "apply", "select", "transformed"]
 
@@ -32,7 +31,7 @@ _log = logging.getLogger("whorl.engines")
 def advance(
     step: Step,
     u: Tensor,
-    numbers: Sequence[Row],
+    numbers: Sequence[Numbers],
     engine: str = "auto",
     *,
     mixes: Sequence[float] = (),
@@ -86,12 +85,12 @@ def choose(step: Step | GatedStep, u: Tensor, engine: str = "auto", *, learning:
     if engine == "reference":
         return ReferenceEngine()
     name = next((name for name in _HOMES if _HOMES[name][0] == u.device.type), "") if engine == "auto" else engine
-    form = step.space if u.dim() == VOLUME and isinstance(step, Step) else step.form
+    form = step.form(u.dim() - 2) if isinstance(step, Step) else step.form
     reason = form if isinstance(form, str) else _missing(name)
     if not reason:
         chosen = _engine(name)
         reason = chosen.refusal(step, u, learning=learning)
-        if not reason and _forwards() and (u.dim() == VOLUME or not chosen.capabilities.goes_forward(form)):
+        if not reason and _forwards() and not (isinstance(form, Form) and chosen.capabilities.gives(form) == "all"):
             return ReferenceEngine()
         if not reason:
             return chosen
@@ -102,7 +101,7 @@ def choose(step: Step | GatedStep, u: Tensor, engine: str = "auto", *, learning:
     return ReferenceEngine()
 
 
-def _learning(step: Step, u: Tensor, numbers: Sequence[Row]) -> bool:
+def _learning(step: Step, u: Tensor, numbers: Sequence[Numbers]) -> bool:
     """Whether derivatives of the steps are asked for."""
     if not torch.is_grad_enabled():
         return False

@@ -22,35 +22,30 @@ from whorl.activations import Activation
 from whorl.blocks.residual import literal_stencils
 from whorl.engines import REGISTRY
 from whorl.models import Model
-from whorl.operators import (
-    CellGradient,
-    Composed,
-    DirectionalDerivatives,
-    Hessian,
-    Laplacian,
-    Operator,
-    ScaleStack,
-    Smoothing,
-)
+from whorl.operators import Derivative, Operator
+from whorl.operators.derivative import Taps
 from whorl.schemes import equal_steps
-from whorl.steps import Known, Numbers, Step
+from whorl.steps import Form, Numbers, Step
 from whorl.steps.substitutes import without_scale_weights
 
 if TYPE_CHECKING:
     from whorl.networks import DiffusionNetwork
 
-__all__ = ["Bank", "Chain", "model_chain", "network_chain"]
+__all__ = ["FORMATS", "Bank", "Chain", "model_chain", "network_chain"]
 
-# Mirroring these operators' stencils gives the same set of stencils. Only then is no boundary case needed.
-MIRRORED = (CellGradient, DirectionalDerivatives, Hessian, Laplacian)
+FORMATS = {"onnx": ".onnx", "pt2": ".pt2"}
+"""The formats and the endings of their files."""
 
 
 @dataclass(frozen=True)
 class Bank:
-    """Stencils ``(k, size, size)`` for a correlation after each of several Gaussians, given by half of their taps."""
+    """Stencils ``(k, size, size)`` for a correlation after each of several Gaussians, given by half of their taps.
+
+    Every Gaussian has taps along y and along x.
+    """
 
     stencils: Tensor
-    gaussians: tuple[tuple[float, ...], ...]
+    gaussians: tuple[tuple[Taps, ...], ...]
 
     @property
     def channels(self) -> int:
@@ -61,10 +56,6 @@ class Bank:
     def margin(self) -> int:
         """How far the image is mirrored, so that stencils and their transposes together give back its own size."""
         return int(self.stencils.shape[-1]) - 1
-
-
-EXPORTED = ("isotropic", "anisotropic", "uncoupled", "edge-enhancing")
-"""The laws that can be exported."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +76,7 @@ class Chain:
 
     def refuse(self, format: str) -> None:
         """Raise an error where the registry says that this format cannot hold the steps."""
-        missing = REGISTRY[format].cannot_write(self.step)
-        if missing:
-            raise ValueError(f"export: {missing}.")
+        refuse(self.step, format)
 
     @property
     def steps(self) -> int:
@@ -104,15 +93,11 @@ def model_chain(model: Model, time: float | None = None, *, steps: int | None = 
     """
     if (time is None) == (steps is None):
         raise ValueError(f"{model.name}: give either a time or a number of steps, got time={time}, steps={steps}.")
-    if model.activation.law.name not in EXPORTED or model.activation.smoothing is not None:
-        raise ValueError(
-            f"{model.name}: the law {model.activation.law.name!r} cannot be exported; known are {', '.join(EXPORTED)}, "
-            "without smoothing of the structure tensor."
-        )
     if model.fidelity is not None or model.kept is not None:
         raise ValueError(
             f"{model.name}: a data term and known pixels belong to one picture and cannot be exported. Leave them out."
         )
+    refuse(model.description)
     if steps is not None:
         if steps < 1:
             raise ValueError(f"{model.name}: steps must be at least 1, got {steps}.")
@@ -142,9 +127,21 @@ def noise_text(levels: tuple[float, float]) -> str:
     return " to ".join(f"{level:g}" for level in dict.fromkeys(levels))
 
 
+def refuse(step: Step, *formats: str) -> Form:
+    """The form of a step; an error that names the remedy where none of these formats, or of all, can hold it."""
+    form = step.form()
+    missing = {name: REGISTRY[name].lacks(form) for name in FORMATS}
+    if isinstance(form, Form) and not all(missing[name] for name in formats or FORMATS):
+        return form
+    others = [f"Write a {FORMATS[name]} file instead" for name in FORMATS if not missing[name]]
+    remedy = others or [f"Files hold the laws {', '.join(REGISTRY['pt2'].laws())}, without smoothing of the structure"]
+    raise ValueError(f"export: {missing[(*formats, *FORMATS)[0]]} in files. {remedy[0]}.")
+
+
 @torch.no_grad()
-def chain_of(step: Step, numbers: Sequence[Numbers | Known], about: Mapping[str, Any]) -> Chain:
+def chain_of(step: Step, numbers: Sequence[Numbers], about: Mapping[str, Any]) -> Chain:
     """The steps of a description with these numbers."""
+    form = refuse(step)
     omega = step.operator.scale_weights(torch.zeros(1, dtype=torch.float64)).flatten()
     inside = step.activation.inside
     own = step.complete(Numbers(1.0))
@@ -157,8 +154,8 @@ def chain_of(step: Step, numbers: Sequence[Numbers | Known], about: Mapping[str,
         weights = torch.ones_like(seen) if inside is None else torch.tensor(inside).to(seen)
         inner.append(weights * seen**2 * ((own.contrast / contrast) ** 2).flatten())
     return Chain(
-        _bank(step.operator),
-        None if step.structure is None else _bank(step.structure),
+        _bank(step.operator, form.flux),
+        None if step.structure is None else _bank(step.structure, form.structure),
         torch.stack(outer).cpu(),
         torch.stack(inner).cpu(),
         without_scale_weights(step.activation),
@@ -167,21 +164,6 @@ def chain_of(step: Step, numbers: Sequence[Numbers | Known], about: Mapping[str,
     )
 
 
-def _bank(operator: Operator) -> Bank:
-    if isinstance(operator, ScaleStack):
-        smoothings = [G for G in operator.smoothings if isinstance(G, Smoothing)]
-        return Bank(_stencils(operator.operator), tuple(tuple(G.weights) for G in smoothings))
-    if isinstance(operator, Composed):
-        return Bank(_stencils(operator.operator), (tuple(operator.smoothing.weights),))
-    return Bank(_stencils(operator), ((1.0,),))
-
-
-def _stencils(operator: Operator) -> Tensor:
-    if not isinstance(operator, MIRRORED):
-        known = ", ".join(kind.__name__ for kind in MIRRORED)
-        raise ValueError(
-            f"export: {type(operator).__name__} cannot be exported; known are {known}, also smoothed and on scales."
-        )
-    with torch.no_grad():
-        stencils: Tensor = literal_stencils(operator)[0]
-    return stencils
+def _bank(operator: Operator, parts: Derivative) -> Bank:
+    """On the mirrored image the responses of a derivative are mirrored: no boundary case is needed."""
+    return Bank(literal_stencils(operator.bare)[0], parts.taps)

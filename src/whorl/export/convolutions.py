@@ -11,6 +11,7 @@ from whorl.diffusivities import Diffusivity
 from whorl.export.chain import Bank, Chain
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Image, Responses
+from whorl.operators.derivative import Taps
 
 __all__ = ["ConvolutionChain"]
 
@@ -32,7 +33,7 @@ class ConvolutionChain(nn.Module):
         self.activation = copy.deepcopy(chain.activation).requires_grad_(False)
         self.activation.law.diffusivity = self.activation.diffusivity = _Plain(self.activation.diffusivity)
         self.steps = chain.steps
-        radii = (part.radius for part in self.modules() if isinstance(part, _Gaussian))
+        radii = (radius for part in self.modules() if isinstance(part, _Gaussian) for radius in part.radii)
         self.radii = sorted({chain.bank.margin, *radii})
         self.register_buffer("outer", chain.outer.float())
         self.register_buffer("inner", chain.inner.sqrt().float())
@@ -97,18 +98,20 @@ class _Adjoint(nn.Module):
 
 
 class _Gaussian(nn.Module):
-    def __init__(self, taps: tuple[float, ...]) -> None:
+    """A Gaussian along y and along x, each with its own taps."""
+
+    def __init__(self, taps: tuple[Taps, ...]) -> None:
         super().__init__()
-        self.radius = len(taps) - 1
-        self.register_buffer("kernel", torch.tensor([*taps[:0:-1], *taps], dtype=torch.float32))
+        self.radii = [len(along) - 1 for along in taps]
+        for name, along in zip("yx", taps, strict=True):
+            self.register_buffer(name, torch.tensor([*along[:0:-1], *along], dtype=torch.float32))
 
     def forward(self, u: Tensor, mirrors: Mirrors) -> Tensor:
-        if self.radius == 0:
-            return u
-        rows, columns = mirrors[self.radius]
-        kernel = self.get_buffer("kernel")
-        u = conv2d(u.index_select(2, rows), kernel.view(1, 1, -1, 1))
-        return conv2d(u.index_select(3, columns), kernel.view(1, 1, 1, -1))
+        if self.radii[0]:
+            u = conv2d(u.index_select(2, mirrors[self.radii[0]][0]), self.get_buffer("y").view(1, 1, -1, 1))
+        if self.radii[1]:
+            u = conv2d(u.index_select(3, mirrors[self.radii[1]][1]), self.get_buffer("x").view(1, 1, 1, -1))
+        return u
 
 
 class _Plain(Diffusivity):

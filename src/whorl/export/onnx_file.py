@@ -8,6 +8,7 @@ from torch import Tensor
 from whorl.export.chain import Bank, Chain
 from whorl.export.formulas import flux
 from whorl.export.graph import Graph, picture
+from whorl.operators.derivative import Taps
 
 __all__ = ["onnx_model"]
 
@@ -116,13 +117,11 @@ class _Step:
         together = graph("ReduceSum", apart, graph.integers(1), keepdims=1)
         return graph("Reshape", graph("Expand", together, graph("Shape", apart)), flat)
 
-    def _smooth(self, u: str, taps: tuple[float, ...]) -> str:
-        if len(taps) == 1:
-            return u
-        graph, kernel = self.graph, np.array([*taps[:0:-1], *taps])
-        for axis, shape in ((2, (1, 1, -1, 1)), (3, (1, 1, 1, -1))):
-            frame = graph("Gather", u, self.sizes.mirrored(axis, len(taps) - 1), axis=axis)
-            u = graph("Conv", frame, graph.number(kernel.reshape(shape)))
+    def _smooth(self, u: str, taps: tuple[Taps, ...]) -> str:
+        for axis, along, shape in ((2, taps[0], (1, 1, -1, 1)), (3, taps[1], (1, 1, 1, -1))):
+            if len(along) > 1:
+                frame = self.graph("Gather", u, self.sizes.mirrored(axis, len(along) - 1), axis=axis)
+                u = self.graph("Conv", frame, self.graph.number(np.array([*along[:0:-1], *along]).reshape(shape)))
         return u
 
     def _mirror(self, u: str, radius: int) -> str:

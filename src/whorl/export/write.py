@@ -9,7 +9,7 @@ import torch
 
 from whorl import __version__
 from whorl.errors import FileError
-from whorl.export.chain import Chain, network_chain
+from whorl.export.chain import FORMATS, Chain, network_chain
 from whorl.export.onnx_file import onnx_model
 from whorl.export.photo import photo_onnx, photo_program
 from whorl.export.pt2 import METADATA, exported_program
@@ -17,9 +17,6 @@ from whorl.foundations.atomic import beside
 from whorl.networks import DiffusionNetwork, ModelCard, PhotoNetwork
 
 __all__ = ["FORMATS", "exportable", "write"]
-
-FORMATS = {"onnx": ".onnx", "pt2": ".pt2"}
-"""The formats and the endings of their files."""
 
 
 def exportable(card: ModelCard) -> Chain | ModelCard:

@@ -16,7 +16,7 @@ from whorl.foundations.types import Image
 from whorl.networks.spec import NetworkSpec
 from whorl.networks.trained import TrainedNetwork
 from whorl.operators import CellGradient, ScaleSampling, ScaleStack, sample_scales
-from whorl.steps import Known, Step
+from whorl.steps import Numbers, Step
 
 __all__ = ["DiffusionNetwork", "Values", "activation", "scale_stack"]
 
@@ -41,7 +41,7 @@ class DiffusionNetwork(TrainedNetwork):
         """What all steps have in common."""
 
     @abstractmethod
-    def numbers(self) -> list[Known]:
+    def numbers(self) -> list[Numbers]:
         """The numbers of every step, none left open."""
 
     def forward(self, u: Image, noise: float | None = None) -> Image:

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from whorl.blocks import DiffusionBlock
 from whorl.networks.base import DiffusionNetwork, activation, scale_stack
 from whorl.networks.spec import NetworkSpec
-from whorl.steps import Known, Numbers, Step
+from whorl.steps import Numbers, Step
 
 __all__ = ["MultiscaleNetwork"]
 
@@ -56,7 +56,7 @@ class MultiscaleNetwork(DiffusionNetwork):
         """The step of the first block; those of others differ in their numbers alone."""
         return self._each()[0].description
 
-    def numbers(self) -> list[Known]:
+    def numbers(self) -> list[Numbers]:
         """Those of the blocks; one block serves for all steps unless each has its own."""
         blocks = self._each()
         chosen = [blocks[k % len(blocks)] for k in range(self.spec.steps)]

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from whorl.networks.base import DiffusionNetwork, activation, scale_stack
 from whorl.networks.spec import NetworkSpec
-from whorl.steps import Described, Known, Step
+from whorl.steps import Described, Numbers, Step
 
 __all__ = ["ScheduledNetwork"]
 
@@ -65,12 +65,12 @@ class ScheduledNetwork(DiffusionNetwork):
         """The step with the weights of flux and structure left open."""
         return self._described.of(self.operator, self.activation, None)
 
-    def numbers(self) -> list[Known]:
+    def numbers(self) -> list[Numbers]:
         """The weights of every step, as roots: the operator counts them twice."""
         flux, measure = self.weights()
         beta, seen = (flux / self.operator.get_buffer("omega")).sqrt(), measure.sqrt()
         one, contrast = torch.ones_like(flux[0, 0].detach()), self.activation.diffusivity.contrast
-        return [Known(one, contrast, *each) for each in zip(beta, seen, strict=True)]
+        return [Numbers(one, contrast, *each) for each in zip(beta, seen, strict=True)]
 
     def trained(self) -> dict[str, list[Tensor]]:
         """Levels (of every step, or the coefficients of their polynomial) and slopes of both schedules."""

@@ -3,6 +3,7 @@
 from whorl.operators.base import Operator, Scaled, Stacked
 from whorl.operators.boundary import fold, mirror
 from whorl.operators.cells import CellGradient
+from whorl.operators.derivative import Derivative
 from whorl.operators.dictionary import Dictionary, LaplacianPower
 from whorl.operators.directional import DirectionalDerivatives
 from whorl.operators.hessian import Hessian
@@ -17,6 +18,7 @@ from whorl.operators.stencils import SteerableStencils, steerable_stencils
 __all__ = [
     "CellGradient",
     "Composed",
+    "Derivative",
     "Dictionary",
     "DirectionalDerivatives",
     "Hessian",

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Image, Responses, Spacing
+from whorl.operators.derivative import Derivative
 from whorl.operators.symbol import maximum_bound
 
 __all__ = ["Around", "Operator", "Scaled", "Stacked"]
@@ -82,6 +83,11 @@ class Operator(nn.Module, ABC):
         return int(2 ** max(self.orders))
 
     @property
+    def bare(self) -> "Operator":
+        """The operator without what is around it, such as Gaussians before it."""
+        return self
+
+    @property
     def dimension(self) -> int | None:
         """2 or 3 where the operator acts on images or on volumes alone; None where the tensor decides."""
         return self.spacing.dimension
@@ -92,6 +98,19 @@ class Operator(nn.Module, ABC):
         if None not in (own, dimension) and own != dimension:
             raise ValueError(f"{type(self).__name__}: acts in {own} dimensions, asked about {dimension}.")
         return own or dimension or 2
+
+    def parts(self, dimension: int) -> Derivative | None:
+        """What the operator is made of in so many dimensions; None where it is more than a derivative after Gaussians.
+
+        Engines, export and page work from it, none of them from the class. A subclass with a ``forward`` of its own is
+        made of something else, unless it says of what in ``_parts``.
+        """
+        by = {name: next(each for each in type(self).__mro__ if name in vars(each)) for name in ("forward", "_parts")}
+        known = issubclass(by["_parts"], by["forward"]) and self.dimension in (None, dimension)
+        return self._parts(dimension) if known else None
+
+    def _parts(self, dimension: int) -> Derivative | None:
+        return None
 
     def squared_norm_bound(self, dimension: int | None = None) -> float:
         r"""A proven bound :math:`\|K\|^2 \le` this number; found once for each state of the trained weights."""
@@ -129,6 +148,10 @@ class Around(Operator):
     def __init__(self, operator: Operator) -> None:
         super().__init__()
         self.operator, self.spacing = operator, operator.spacing
+
+    @property
+    def bare(self) -> Operator:
+        return self.operator.bare
 
     def scale_weights(self, like: Tensor) -> Tensor:
         return self.operator.scale_weights(like)

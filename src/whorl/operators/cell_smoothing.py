@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from whorl.foundations import validation
 from whorl.foundations.types import SpacingLike
 from whorl.operators.boundary import along
+from whorl.operators.derivative import Taps
 from whorl.operators.smoothing import convolved, gaussian_weights
 
 __all__ = ["CellSmoothing"]
@@ -52,7 +53,7 @@ class CellSmoothing(nn.Module):
             field = convolved(field, extended, axis, weights)
         return field
 
-    def weights_along(self, dimension: int) -> tuple[tuple[float, ...], ...]:
+    def weights_along(self, dimension: int) -> tuple[Taps, ...]:
         """The weights ``w_0 .. w_R`` for each of so many axes."""
         return tuple(self._taps[h] for h in self.spacing.along(dimension))
 

@@ -11,6 +11,7 @@ from whorl.foundations.names import unknown
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Image, Responses, SpacingLike
 from whorl.operators.base import Operator
+from whorl.operators.derivative import Derivative
 from whorl.operators.haar import Detail, channels, details, haar, haar_adjoint
 from whorl.operators.wide import STEEPEST, squared_transfers, wide, wide_adjoint
 
@@ -144,6 +145,9 @@ class CellGradient(Operator):
 
     def cell_weights(self, v: Responses) -> Tensor:
         return border_weights(v, v.dim() - 4)
+
+    def _parts(self, dimension: int) -> Derivative:
+        return Derivative("cells", self.spacing.along(dimension), self.alpha, self.cell)
 
     def extra_repr(self) -> str:
         cell = f", cell={self.cell!r}" if self.cell != "compact" else ""

@@ -10,6 +10,7 @@ from whorl.foundations.types import Image, Responses, Spacing, SpacingLike
 from whorl.operators.base import Operator
 from whorl.operators.boundary import fold, mirror
 from whorl.operators.cells import border_weights
+from whorl.operators.derivative import Derivative
 
 __all__ = ["DirectionalDerivatives", "cubic_weights"]
 
@@ -110,6 +111,9 @@ class DirectionalDerivatives(Operator):
 
     def cell_weights(self, v: Responses) -> Tensor:
         return border_weights(v)
+
+    def _parts(self, dimension: int) -> Derivative:
+        return Derivative("directional", self.spacing.along(dimension), directions=self.directions)
 
     @property
     def axes(self) -> int:

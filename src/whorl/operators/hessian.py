@@ -11,6 +11,7 @@ from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Image, Responses, SpacingLike
 from whorl.operators.base import Operator
 from whorl.operators.boundary import along, fold, mirror, placed
+from whorl.operators.derivative import Derivative
 
 __all__ = ["Hessian"]
 
@@ -113,6 +114,9 @@ class Hessian(Operator):
             mixed = 16 * X[i] * (1 - X[i]) * X[j] * (1 - X[j]) * (1 + bend / 3) ** 2 / (h[i] * h[j]) ** 2
             total = total + 2 * mixed
         return total
+
+    def _parts(self, dimension: int) -> Derivative:
+        return Derivative("hessian", self.spacing.along(dimension))
 
     def squared_norm_bound(self, dimension: int | None = None) -> float:
         dimension = self.settle(dimension)

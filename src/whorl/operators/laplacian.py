@@ -1,11 +1,14 @@
 """The Laplacian of You and Kaveh's model."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from whorl.foundations.types import Image, Responses, SpacingLike
 from whorl.operators.base import Operator
 from whorl.operators.cells import CellGradient
+from whorl.operators.derivative import Derivative
 
 __all__ = ["Laplacian"]
 
@@ -60,6 +63,9 @@ class Laplacian(Operator):
 
     def symbol(self, *theta: Tensor) -> Tensor:
         return torch.square(self.gradient.symbol(*theta))
+
+    def _parts(self, dimension: int) -> Derivative:
+        return replace(self.gradient._parts(dimension), name="laplacian")
 
     def squared_norm_bound(self, dimension: int | None = None) -> float:
         return self.gradient.squared_norm_bound(dimension) ** 2

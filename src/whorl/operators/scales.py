@@ -13,6 +13,7 @@ from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.positive import geometric
 from whorl.foundations.types import Image, Responses
 from whorl.operators.base import Around, Operator, per_scale
+from whorl.operators.derivative import Derivative
 from whorl.operators.smoothing import TRUNCATE, Smoothing
 
 __all__ = ["ScaleSampling", "ScaleStack", "sample_scales"]
@@ -115,6 +116,10 @@ class ScaleStack(Around):
     def scale_weights(self, like: Tensor) -> Tensor:
         inner = self.operator.scale_weights(like).flatten()
         return per_scale(torch.outer(self.omega.to(inner), inner).flatten(), like)
+
+    def _parts(self, dimension: int) -> Derivative | None:
+        inner, taps = self.operator.parts(dimension), [G.weights_along(dimension) for G in self._members()]
+        return inner and inner.on_scales(*taps, omega=tuple(self.omega.tolist()))
 
     @property
     def radius(self) -> int:

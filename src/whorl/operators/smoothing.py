@@ -12,6 +12,7 @@ from whorl.foundations import validation
 from whorl.foundations.types import Image, Responses, SpacingLike
 from whorl.operators.base import Around, Operator
 from whorl.operators.boundary import along, mirror
+from whorl.operators.derivative import Derivative, Taps
 
 __all__ = ["Composed", "Smoothing", "gaussian_weights"]
 
@@ -79,7 +80,7 @@ class Smoothing(nn.Module):
         self.sigma = validation.number(sigma, "sigma", "Smoothing", 0.0)
         self.truncate = validation.number(truncate, "truncate", "Smoothing", 0.0, open_low=True)
         self.spacing = validation.spacing(spacing, "Smoothing")
-        self._taps = {h: gaussian_weights(self.sigma / h, self.truncate) for h in self.spacing}
+        self._taps = {h: tuple(gaussian_weights(self.sigma / h, self.truncate)) for h in self.spacing}
 
     def forward(self, u: Image) -> Image:
         """The smoothed image."""
@@ -102,7 +103,7 @@ class Smoothing(nn.Module):
         factors = [_transfer(angle, w) for angle, w in zip(theta, self.weights_along(len(theta)), strict=True)]
         return reduce(mul, factors)
 
-    def weights_along(self, dimension: int) -> tuple[list[float], ...]:
+    def weights_along(self, dimension: int) -> tuple[Taps, ...]:
         """The weights ``w_0 .. w_R`` for each of so many axes."""
         return tuple(self._taps[h] for h in self.spacing.along(dimension))
 
@@ -116,7 +117,7 @@ class Smoothing(nn.Module):
         return len({*self.spacing}) == 1
 
     @property
-    def weights(self) -> list[float]:
+    def weights(self) -> Taps:
         """The weights along x; along every axis where the pixels are square."""
         return self._taps[self.spacing[-1]]
 
@@ -129,7 +130,7 @@ class Smoothing(nn.Module):
         return f"sigma={self.sigma:g}, radius={self.radius}"
 
 
-def _along_axis(u: Tensor, axis: int, weights: list[float]) -> Tensor:
+def _along_axis(u: Tensor, axis: int, weights: Taps) -> Tensor:
     return convolved(u, mirror(u, 0, len(weights) - 1, *[0] * (-1 - axis)), axis, weights)
 
 
@@ -143,7 +144,7 @@ def convolved(u: Tensor, extended: Tensor, axis: int, weights: Sequence[float]) 
     return result
 
 
-def _transfer(theta: Tensor, weights: list[float]) -> Tensor:
+def _transfer(theta: Tensor, weights: Taps) -> Tensor:
     result = torch.full_like(theta, weights[0])
     for k in range(1, len(weights)):
         result = result + 2 * weights[k] * torch.cos(k * theta)
@@ -179,6 +180,10 @@ class Composed(Around):
 
     def symbol(self, *theta: Tensor) -> Tensor:
         return self.operator.symbol(*theta) * self.smoothing.transfer(*theta) ** 2
+
+    def _parts(self, dimension: int) -> Derivative | None:
+        inner = self.operator.parts(dimension)
+        return inner and inner.on_scales(self.smoothing.weights_along(dimension))
 
     @property
     def radius(self) -> int:

@@ -8,6 +8,7 @@ knows its formula.
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,15 +16,16 @@ from typing import Any
 import torch
 
 from whorl import diffusivities
-from whorl.activations import AxisAligned
 from whorl.automatic import cut, noise, settings
+from whorl.engines import REGISTRY
 from whorl.inpainting.methods import METHODS, method
 from whorl.models import Model, build, names, uncoupled_twin
 from whorl.models.catalogue import row
-from whorl.operators import CellGradient, DirectionalDerivatives, Hessian, Laplacian, Operator, ScaleStack
+from whorl.operators import DirectionalDerivatives
 from whorl.operators.scales import sample_scales
 from whorl.operators.smoothing import TRUNCATE
 from whorl.page.networks import describe_networks, write_networks
+from whorl.steps import Form
 
 __all__ = ["ALPHAS", "TARGET", "describe", "write"]
 
@@ -31,13 +33,6 @@ TARGET = Path(__file__).parent / "static" / "js" / "catalogue.js"
 ALPHAS = tuple(k / 100 for k in range(51))
 """The positions of the page's slider for alpha; each has its step size in the file, as has each model's default."""
 
-KINDS: dict[type[Operator], str] = {
-    CellGradient: "cells",
-    ScaleStack: "cells",
-    Laplacian: "laplacian",
-    Hessian: "hessian",
-    DirectionalDerivatives: "directional",
-}
 OFFERED = ("alpha", "gamma", "sigma", "rho")
 """The options of a model that have a slider; the presmoothing where there is some by default."""
 
@@ -82,7 +77,9 @@ def _lines(entries: dict[str, Any]) -> str:
 
 def _compiled() -> list[str]:
     """The diffusivities whose one number is the contrast; free-form ones are trained and have no name in the kernel."""
-    return [name for name in diffusivities.names() if name != "free-form"]
+    shown = build("perona-malik").description.form()
+    assert isinstance(shown, Form)
+    return [name for name in diffusivities.names() if not REGISTRY["page"].lacks(replace(shown, diffusivity=name))]
 
 
 def _power(name: str) -> int:
@@ -132,15 +129,23 @@ def _plain(name: str, options: dict[str, float]) -> Model:
 
 
 def _parts(model: Model, steps: list[float]) -> dict[str, Any]:
-    law = model.activation.law
+    form = _form(model)
     return {
-        "operator": KINDS[type(model.operator)],
-        "law": law.law.name if isinstance(law, AxisAligned) else law.name,
-        "aligned": isinstance(law, AxisAligned),
-        "joint": "channels" in model.activation.couple,
-        "multiscale": isinstance(model.operator, ScaleStack),
+        "operator": form.flux.name,
+        "law": form.law,
+        "aligned": form.aligned,
+        "joint": form.couple_channels,
+        "multiscale": not form.flux.single_scale,
         "steps": steps,
     }
+
+
+def _form(model: Model) -> Form:
+    """The form of a model that the page has."""
+    form, missing = model.description.form(), REGISTRY["page"].lacks(model.description.form())
+    if missing or not isinstance(form, Form):
+        raise ValueError(f"{model.name}: {missing}, so the page cannot show it. Leave the model out of the catalogue.")
+    return form
 
 
 def _default(model: Model, option: str) -> float:
@@ -148,10 +153,8 @@ def _default(model: Model, option: str) -> float:
         return float(model.structure.smoothing.sigma)  # type: ignore[union-attr, arg-type]
     if option == "rho":
         return float(model.activation.smoothing.sigma)  # type: ignore[union-attr]
-    if option == "gamma":
-        return model.activation.gamma
-    operator = model.operator.operator if isinstance(model.operator, ScaleStack) else model.operator
-    return float(operator.alpha)  # type: ignore[arg-type]
+    form = _form(model)
+    return form.gamma if option == "gamma" else form.flux.alpha
 
 
 def _takes(name: str, diffusivity: str) -> bool:

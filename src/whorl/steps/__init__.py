@@ -1,22 +1,7 @@
 """The description of a step, from which every engine, the export and the page work."""
 
-from whorl.steps.form import BIHARMONIC, SHARED_EDGES, Cells, Form
+from whorl.steps.form import Form
 from whorl.steps.gated import GatedForm, GatedNumbers, GatedStep
-from whorl.steps.space_form import SpaceForm
-from whorl.steps.step import STEPS, Described, Known, Numbers, Step
+from whorl.steps.step import STEPS, Described, Numbers, Step
 
-__all__ = [
-    "BIHARMONIC",
-    "SHARED_EDGES",
-    "STEPS",
-    "Cells",
-    "Described",
-    "Form",
-    "GatedForm",
-    "GatedNumbers",
-    "GatedStep",
-    "Known",
-    "Numbers",
-    "SpaceForm",
-    "Step",
-]
+__all__ = ["STEPS", "Described", "Form", "GatedForm", "GatedNumbers", "GatedStep", "Numbers", "Step"]

@@ -1,148 +1,126 @@
-"""A step in plain numbers, which engines compile and exports write down."""
+"""A step in plain numbers, which engines compile, exports write down and the page shows: one form for plane and space.
+
+The form says what a step is; the registry of the engines says who has it. Nothing here asks whether it is compiled. It
+holds whatever is structure → law → flux with derivatives after Gaussians: more than one scale and steering operators of
+their own in plane and space, derivatives of second order, and filters of any size, which have a name (``cell``).
+
+The second form, :class:`~whorl.steps.gated.GatedForm`, begins where stencils are trained: learned blocks have matrices
+of filters between channels, two operators that are not adjoint, and gates in the place of a diffusion tensor. Gates
+of other sizes, wider learned filters and the levels of a pyramid belong there. Diffusion-shock has neither form.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 from whorl.activations import Activation
-from whorl.operators import CellGradient, Composed, Laplacian, Operator, ScaleStack, Smoothing
+from whorl.operators import Derivative, Operator
+from whorl.operators.derivative import Taps
 
-__all__ = ["BIHARMONIC", "SHARED_EDGES", "Cells", "Form", "form_of"]
-
-LAWS = ("uncoupled", "isotropic", "anisotropic", "edge-enhancing", "edge-continuing", "coherence-enhancing")
-"""The laws that have a form."""
-
-SMOOTHED = ("edge-continuing", "coherence-enhancing")
-"""The laws of structure tensors that are smoothed."""
-
-SHARED_EDGES = "edge-enhancing of channels"
-"""The edge-enhancing law of the gradients of several channels: engines that know it of one need not know this one."""
-
-Taps = tuple[float, ...]
-"""The weights :math:`w_0, \\dots, w_R` of a Gaussian."""
-
-
-BIHARMONIC = "biharmonic"
-r"""The step :math:`u - \tau \Delta^2 u`, a product of two of second order: :math:`(1 - s \Delta)(1 + s \Delta) u` with
-:math:`s^2 = \tau`."""
-
-
-@dataclass(frozen=True)
-class Cells:
-    """A cell gradient after Gaussians: alpha, ``(h_y, h_x)``, and for every scale the taps along y and along x."""
-
-    alpha: float
-    spacing: tuple[float, ...]
-    taps: tuple[tuple[Taps, ...], ...]
-
-    @property
-    def plain(self) -> bool:
-        """Whether there is one scale, and no Gaussian."""
-        return self.taps == (((1.0,), (1.0,)),)
+__all__ = ["Form", "form_of"]
 
 
 @dataclass(frozen=True)
 class Form:
     r"""A step :math:`u - \tau \sum_\ell \omega_\ell \beta_\ell G_\ell K^* D\, \beta_\ell K G_\ell u`, less its numbers.
 
-    ``D`` comes by the ``law`` from the structure: the responses of ``structure``, summed over what is coupled with the
-    weights ``inside`` and, where ``rho`` is not empty, smoothed with these taps along y and x. ``floor`` is the number
-    of the coherence-enhancing law. If ``frozen``, the second half of the channels steers and the first half flows.
+    ``flux`` says what :math:`K` and the Gaussians are. ``D`` comes by the ``law`` from the structure: the responses of
+    ``structure`` along ``axes`` directions, summed over what is coupled with the weights ``inside`` and, where ``rho``
+    is not empty, smoothed with these taps along every axis. An ``aligned`` law looks at the diagonal of the structure
+    alone. ``keep`` and ``floor`` are settings of the edge-enhancing and of the coherence-enhancing law, and ``varies``
+    says along what the contrast differs. A ``diffusivity`` that is not in closed form goes by its class, and a
+    law without one has "none".
     """
 
     law: str
     diffusivity: str
-    gamma: float
-    flux: Cells
-    structure: Cells
-    omega: tuple[float, ...]
-    inside: tuple[float, ...]
-    couple_channels: bool
-    couple_scales: bool
+    flux: Derivative
+    structure: Derivative
+    inside: tuple[float, ...] = (1.0,)
+    couple_channels: bool = False
+    couple_scales: bool = False
+    axes: int = 2
+    gamma: float = 0.0
     rho: tuple[Taps, ...] = ()
     floor: float = 0.0
-    frozen: bool = False
+    keep: str = ""
+    aligned: bool = False
+    varies: tuple[str, ...] = ()
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.gamma, self.flux, self.structure, self.omega, self.inside, self.rho))
+        return hash((self.gamma, self.flux, self.structure, self.inside, self.rho))
 
     def __hash__(self) -> int:
         """Found once: forms have hundreds of taps, and every call asks for arrays that are kept by form."""
         return self._hash
 
     @property
+    def dimension(self) -> int:
+        """2 for pictures, 3 for volumes."""
+        return len(self.flux.spacing)
+
+    @property
+    def omega(self) -> tuple[float, ...]:
+        """The weights of the scales of the flux."""
+        return self.flux.omega
+
+    @property
     def pointwise(self) -> bool:
         """Whether the step looks at the neighbours of a pixel alone: one scale, and no Gaussian."""
-        return self.flux.plain and self.structure == self.flux and not self.frozen and not self.rho
+        return self.flux.plain and self.structure == self.flux and not self.rho
+
+    @property
+    def one_gradient(self) -> bool:
+        """Whether the structure tensor is that of a single gradient of one channel: a matrix of rank one."""
+        single = self.structure.name == "cells" and self.structure.alpha == 0.5 and len(self.structure.taps) == 1
+        return single and not self.couple_channels and all(len(taps) == 1 for taps in self.rho)
+
+    @property
+    def steering(self) -> tuple[Taps, ...]:
+        """The Gaussians of the channels that steer, of one scale, then those of their structure, along every axis.
+
+        Empty where the channels steer themselves.
+        """
+        none: tuple[Taps, ...] = ((1.0,),) * self.dimension
+        rho = self.rho or none
+        return () if self.structure == self.flux and rho == none else (*self.structure.taps[0], *rho)
 
 
-def form_of(operator: Operator, activation: Activation, structure: Operator | None = None) -> Form | str:
-    """The form of a step, or the reason why it has none."""
-    law = activation.law
-    if law.name not in LAWS:
+def form_of(
+    dimension: int, operator: Operator, activation: Activation, structure: Operator | None = None
+) -> Form | str:
+    """The form of a step in so many dimensions, or the reason why it has none."""
+    if operator.dimension not in (None, dimension):
+        return "a model for pictures takes no volumes" if dimension == 3 else "a model for volumes takes no pictures"
+    flux = operator.parts(dimension)
+    steering = flux if structure is None else structure.parts(dimension)
+    if flux is None or steering is None:
+        return f"{type(operator if flux is None else structure).__name__} has no compiled form"
+    law = activation.law.inner
+    if not law.formula:
         return f"the law {law.name!r} has no compiled form"
-    if wide(operator, structure):
-        return "the wide cell has no compiled form"
-    if law.name == "uncoupled" and activation.axes != 2:
-        return f"{type(activation).__name__} with {activation.axes} directions has no compiled form"
-    g = law.diffusivity
-    if g is not None and not g.closed_form:
-        return f"the diffusivity {type(g).__name__} has no compiled form"
-    if law.contrast.dim():
-        return "a contrast per scale has no compiled form"
-    fourth = type(operator) is Laplacian and structure is None and g is not None and g.name == "homogeneous"
-    flux = _cells(operator.gradient if fourth and isinstance(operator, Laplacian) else operator)
-    if flux is None:
-        return f"{type(operator).__name__} has no compiled form"
-    steering = flux if structure is None else _cells(structure)
-    if steering is None:
-        return f"a structure from {type(structure).__name__} has no compiled form"
-    scales = len(steering.taps)
-    edges, shared = law.name == "edge-enhancing", "channels" in activation.couple
-    if edges and (steering.alpha != 0.5 or scales > 1 or "scales" in activation.couple):
-        return "edge-enhancing diffusion of several gradients of one channel has no compiled form"
-    couple_scales = "scales" in activation.couple and (scales > 1 or activation.inside is not None)
+    g, scales = law.diffusivity, len(steering.taps)
+    weights, smoothing = activation.inside, activation.smoothing
+    couple_scales = "scales" in activation.couple and (scales > 1 or weights is not None)
+    inside = weights if couple_scales and weights is not None else (1.0,) * scales
     if not couple_scales and scales not in (1, len(flux.taps)):
         return f"a structure of {scales} scales for a flux of {len(flux.taps)} has no compiled form"
-    weights = activation.inside
-    inside = weights if couple_scales and weights is not None else (1.0,) * scales
     if len(inside) != scales:
         return f"{len(inside)} weights for {scales} scales have no compiled form"
-    rho: tuple[Taps, ...] = ((1.0,), (1.0,)) if law.name in SMOOTHED else ()
-    if activation.smoothing is not None:
-        if law.name in ("uncoupled", "isotropic"):
-            return "a smoothed structure without directions has no compiled form"
-        rho = tuple(tuple(taps) for taps in activation.smoothing.weights_along(2))
+    none: tuple[Taps, ...] = ((1.0,),) * dimension if law.smoothed else ()
     return Form(
-        law=BIHARMONIC if fourth else SHARED_EDGES if edges and shared else law.name,
-        diffusivity="none" if g is None else g.name,
-        gamma=activation.gamma,
+        law=law.name,
+        diffusivity="none" if g is None else g.name if g.closed_form else type(g).__name__,
         flux=flux,
         structure=steering,
-        omega=tuple(operator.omega.tolist()) if isinstance(operator, ScaleStack) else (1.0,),
         inside=inside,
-        couple_channels=shared,
+        couple_channels="channels" in activation.couple,
         couple_scales=couple_scales,
-        rho=rho,
+        axes=activation.axes,
+        gamma=activation.gamma,
+        rho=none if smoothing is None else smoothing.weights_along(dimension),
         floor=getattr(law, "across", 0.0),
+        keep=getattr(law, "keep", ""),
+        aligned=law is not activation.law,
+        varies=() if not law.contrast.dim() else (g.varies if g is not None else ()) or ("scales",),
     )
-
-
-def wide(*operators: Operator | None) -> bool:
-    """Whether any of the operators works on wide cells, of which compiled steps know nothing yet."""
-    parts = (part for operator in operators if operator is not None for part in operator.modules())
-    return any(isinstance(part, CellGradient) and part.cell == "wide" for part in parts)
-
-
-def _cells(operator: Operator) -> Cells | None:
-    """The cell gradient and Gaussians an operator consists of, if it consists of nothing else."""
-    inner: object = operator
-    smoothings: list[Smoothing] = []
-    if isinstance(operator, Composed):
-        inner, smoothings = operator.operator, [operator.smoothing]
-    elif isinstance(operator, ScaleStack):
-        inner, smoothings = operator.operator, [G for G in operator.smoothings if isinstance(G, Smoothing)]
-    if type(inner) is not CellGradient:
-        return None
-    taps = tuple(tuple(tuple(along) for along in G.weights_along(2)) for G in smoothings) or (((1.0,), (1.0,)),)
-    return Cells(inner.alpha, inner.spacing.along(2), taps)

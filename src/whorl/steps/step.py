@@ -14,12 +14,11 @@ from whorl.activations import Activation
 from whorl.energies import KnownPixels, QuadraticFidelity
 from whorl.foundations.types import Image, Responses
 from whorl.foundations.versions import version
-from whorl.operators import Operator, ScaleStack
+from whorl.operators import Operator
 from whorl.steps.form import Form, form_of
-from whorl.steps.space_form import SpaceForm, space_form
 from whorl.steps.substitutes import with_beta, with_contrast
 
-__all__ = ["STEPS", "Described", "Known", "Numbers", "Step"]
+__all__ = ["STEPS", "Described", "Numbers", "Step"]
 
 _KEYS = count(1)
 
@@ -28,21 +27,25 @@ class Numbers(NamedTuple):
     """The numbers of one step, float64: its size, the contrast, the weights of the scales in flux and structure.
 
     All of them may be trained. What is None is the step's own: ``Numbers(0.2)`` is a step of size 0.2.
+    :meth:`Step.complete` leaves none of them open and makes tensors of all, :meth:`plain` Python's own numbers.
+
+    >>> Numbers(torch.tensor(0.2, dtype=torch.float64), torch.tensor(9.0)).plain()
+    Numbers(tau=0.2, contrast=9.0, beta=(1.0,), seen=(1.0,))
     """
 
-    tau: Tensor | float
-    contrast: Tensor | None = None
-    beta: Tensor | None = None
-    seen: Tensor | None = None
+    tau: Any
+    contrast: Any = None
+    beta: Any = None
+    seen: Any = None
 
+    def plain(self) -> "Numbers":
+        """Floats, and tuples of them for the scales; the weight of a single scale may have been left open."""
+        beta, seen = ((1.0,) if part is None else tuple(part.tolist()) for part in (self.beta, self.seen))
+        return Numbers(float(self.tau), float(self.contrast), beta, seen)
 
-class Known(NamedTuple):
-    """The numbers of one step as float64 tensors, none left open."""
-
-    tau: Tensor
-    contrast: Tensor
-    beta: Tensor
-    seen: Tensor
+    def detached(self) -> "Numbers":
+        """The same tensors, which no derivative reaches."""
+        return Numbers(*(part.detach() for part in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +74,7 @@ class Step:
     structure: Operator | None = None
     fidelity: QuadraticFidelity | None = None
     kept: KnownPixels | None = None
-    _forms: dict[tuple[Hashable, ...], Form | str] = field(default_factory=dict, repr=False)
-    _space: list[SpaceForm | str] = field(default_factory=list, repr=False)
+    _forms: dict[int, tuple[Hashable, Form | str]] = field(default_factory=dict, repr=False)
     key: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -89,25 +91,16 @@ class Step:
         """The operator whose responses the nonlinearity looks at."""
         return self.operator if self.structure is None else self.structure
 
-    @property
-    def form(self) -> Form | str:
-        """The step in plain numbers, or the reason why there is no such form.
+    def form(self, dimension: int = 2) -> Form | str:
+        """The step on pictures or volumes in plain numbers, or the reason why there is no such form.
 
         Made once, and again only if somebody has written into the buffers of the modules since.
         """
-        omega = self.operator.omega if isinstance(self.operator, ScaleStack) else None
-        state = tuple(None if part is None else version(part) for part in (omega, self.activation.scale_weights))
-        if state not in self._forms:
-            self._forms.clear()
-            self._forms[state] = form_of(self.operator, self.activation, self.structure)
-        return self._forms[state]
-
-    @property
-    def space(self) -> SpaceForm | str:
-        """The same for volumes."""
-        if not self._space:
-            self._space.append(space_form(self.operator, self.activation, self.structure))
-        return self._space[0]
+        weights = getattr(self.operator, "omega", None), self.activation.scale_weights
+        state = tuple(None if part is None else version(part) for part in weights)
+        if dimension not in self._forms or self._forms[dimension][0] != state:
+            self._forms[dimension] = state, form_of(dimension, self.operator, self.activation, self.structure)
+        return self._forms[dimension][1]
 
     def gradient(self, u: Image, seen: Responses | None = None) -> Image:
         r"""The direction of descent, :math:`K^* \Phi(K u) + \nabla D(u)`; ``seen`` are responses that steer instead.
@@ -120,16 +113,16 @@ class Step:
         force = K.adjoint(phi(K(u), seen))
         return force if self.fidelity is None else force + self.fidelity.gradient(u)
 
-    def complete(self, numbers: Numbers | Known) -> Known:
-        """The same numbers with the step's own in place of those left open."""
-        if isinstance(numbers, Known):
-            return numbers
+    def complete(self, numbers: Numbers) -> Numbers:
+        """The same numbers as tensors, with the step's own in place of those left open."""
         tau, *rest = numbers
+        if isinstance(tau, Tensor) and not any(part is None for part in rest):
+            return numbers
         contrast, beta, seen = (own if given is None else given for given, own in zip(rest, self.own(), strict=True))
         assert contrast is not None
         # Numbers are made on the device: while a CUDA graph is recorded nothing can be copied to it.
         number = partial(torch.full, dtype=torch.float64, device=contrast.device)
-        return Known(
+        return Numbers(
             tau if isinstance(tau, Tensor) else number((), tau),
             contrast,
             number((1,), 1.0) if beta is None else beta,
@@ -140,7 +133,7 @@ class Step:
         """The step's own contrast and weights of the scales in flux and structure, None where it has no scales."""
         return self.activation.law.contrast, _beta(self.operator), _beta(self.steering)
 
-    def at(self, numbers: Numbers | Known) -> "Step":
+    def at(self, numbers: Numbers) -> "Step":
         """The same step with modules that carry these numbers instead of their own; derivatives reach the numbers."""
         _, contrast, beta, seen = numbers
         if contrast is None and beta is None and seen is None:
@@ -152,7 +145,6 @@ class Step:
             operator=with_beta(self.operator, beta),
             structure=None if same else with_beta(self.steering, seen),
             _forms={},
-            _space=[],
         )
 
     def modules(self) -> Iterator[nn.Module]:
@@ -169,7 +161,8 @@ class Step:
 
 def _beta(operator: Operator) -> Tensor | None:
     """The weights of the scales of an operator that has some."""
-    return operator.beta if isinstance(operator, ScaleStack) else None
+    found: Tensor | None = getattr(operator, "beta", None)
+    return found
 
 
 STEPS: WeakValueDictionary[int, Step] = WeakValueDictionary()

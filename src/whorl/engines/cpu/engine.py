@@ -3,24 +3,23 @@
 import platform
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import cache
 
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Row, Steps
+from whorl.engines.base import Steps
 from whorl.engines.cpu.learned.gated import applied
 from whorl.engines.cpu.plane.by_strips import by_strips, diffusion_tensors
-from whorl.engines.cpu.plane.fields import Values, fields_of, gradients
+from whorl.engines.cpu.plane.fields import fields_of, gradients
 from whorl.engines.cpu.plane.held import held
 from whorl.engines.cpu.plane.passes import in_passes
 from whorl.engines.cpu.plane.strips import ALONG, BACK, STEP
-from whorl.engines.cpu.space.volumes import advance_volume, lacks
+from whorl.engines.cpu.space.volumes import advance_volume
 from whorl.engines.cpu.threads import alone
 from whorl.engines.cpu.workspace import flat, fresh, precision
-from whorl.engines.differentiable import ForwardEngine, plane_form
-from whorl.steps import Form, GatedNumbers, GatedStep, Known, SpaceForm, Step
+from whorl.engines.differentiable import ForwardEngine, form_of
+from whorl.steps import Form, GatedNumbers, GatedStep, Numbers, Step
 
 __all__ = ["NumbaEngine"]
 
@@ -37,37 +36,25 @@ class NumbaEngine(ForwardEngine):
     def undisturbed(self) -> AbstractContextManager[None]:
         return alone()
 
-    def lacks_in_space(self, form: SpaceForm, u: Tensor) -> str:
-        return lacks(form)
-
     def in_plane(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
-        step, start, C, frozen, only = steps.step, u, u.shape[1], steps.frozen, len(steps.numbers) == 1
-        form, values, mixes = plane_form(step), _values(step, steps.numbers), list(steps.mixes)
+        step, steer, only = steps.step, u if steps.frozen else None, len(steps.numbers) == 1
+        form, values, mixes = form_of(step), _values(step, steps.numbers), list(steps.mixes)
         if len({each[1:] for each in values}) <= 1:
-            if frozen and form.flux.plain and values:
+            if steps.frozen and form.flux.plain and values:
                 return in_passes(form, u, values, mixes, out, held(step, u), diffusion_tensors(form, u, values[0]))
-            if form.pointwise and not frozen:
+            if form.pointwise and not steps.frozen:
                 return in_passes(form, u, values, mixes, out, held(step, u))
-        bound = step.fidelity is not None or step.kept is not None
-        if frozen:
-            # Further channels hold the first image. The tensor comes from them, and the steps leave them as they are.
-            form, u = replace(form, frozen=True), u if bound else torch.cat([u, u], 1)
 
         def one(u: Tensor, k: int) -> Tensor:
-            into = out if only and not frozen else None
-            if frozen and bound:  # data and masks know the channels of the image alone
-                return _smoothed(form, torch.cat([u, start], 1), values[k], None)[:, :C]
-            if form.pointwise:
+            into = out if only else None
+            if form.pointwise and steer is None:
                 return in_passes(form, u, [values[k]], [], into, held(None, u))
-            return _smoothed(form, u, values[k], into)
+            return _smoothed(form, u, values[k], into, steer)
 
-        done = steps.one_by_one(u, one)
-        return done[:, :C].contiguous() if frozen else done
+        return steps.one_by_one(u, one).contiguous()
 
     def in_space(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
-        form, steer = steps.step.space, u if steps.frozen else None
-        assert isinstance(form, SpaceForm)
-
+        form, steer = form_of(steps.step, 3), u if steps.frozen else None
         pairs = [each[:2] for each in _values(steps.step, steps.numbers)]
         if steps.step.fidelity is None and steps.step.kept is None:
             return advance_volume(form, u, pairs, steps.mixes, steer=steer, out=out)
@@ -76,31 +63,36 @@ class NumbaEngine(ForwardEngine):
     def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
         return applied(step, u, numbers)
 
-    def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
-        form, given, out = plane_form(step), Values.of(*numbers), torch.empty_like(u)
+    def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Numbers) -> tuple[Tensor, Numbers]:
+        form, given, out = form_of(step), numbers.plain(), torch.empty_like(u)
         sums = by_strips(BACK, form, u, w, flat(out), given)
         return out, gradients(form, fields_of(form, u.shape[1], precision(u)), sums, given)
 
-    def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Known, moves: Sequence[Known]) -> Tensor:
+    def push_forward(self, step: Step, u: Tensor, du: Tensor, numbers: Numbers, moves: Sequence[Numbers]) -> Tensor:
         out = torch.empty_like(du)
-        by_strips(ALONG, plane_form(step), u, du, flat(out), Values.of(*numbers), [Values.of(*move) for move in moves])
+        by_strips(ALONG, form_of(step), u, du, flat(out), numbers.plain(), [move.plain() for move in moves])
         return out
 
 
-def _values(step: Step, numbers: Sequence[Row]) -> list[Values]:
-    """The numbers of every step; those of the step itself are read once."""
-    own: Values | None = None
+def _values(step: Step, numbers: Sequence[Numbers]) -> list[Numbers]:
+    """The plain numbers of every step; those of the step itself are read once."""
+    own: Numbers | None = None
     found = []
     for each in numbers:
         if isinstance(each.tau, Tensor) or each[1:] != (None,) * 3:
-            found.append(Values.of(*step.complete(each)))
+            found.append(step.complete(each).plain())
         else:
-            own = own or Values.of(1.0, *step.own())
-            found.append(Values(float(each.tau), *own[1:]))
+            own = own or Numbers(1.0, *step.own()).plain()
+            found.append(own._replace(tau=float(each.tau)))
     return found
 
 
-def _smoothed(form: Form, u: Tensor, numbers: Values, into: Tensor | None) -> Tensor:
+def _smoothed(form: Form, u: Tensor, numbers: Numbers, into: Tensor | None, steer: Tensor | None) -> Tensor:
+    """The image after one step; where another image steers, it stands in further channels, which stay as they are."""
+    if steer is not None:
+        both = torch.cat([u, steer], 1)
+        by_strips(STEP, form, both, both, flat(after := fresh(both)), numbers, apart=True)
+        return after[:, : u.shape[1]]
     out = fresh(u) if into is None else into
     by_strips(STEP, form, u, u, flat(out), numbers)
     return out

@@ -8,14 +8,14 @@ from functools import cache, lru_cache
 import torch
 from torch import Tensor
 
-from whorl.engines.base import Row, Steps
+from whorl.engines.base import Steps
 from whorl.engines.capabilities import VOLUME
 from whorl.engines.cuda.learned.gated import applied, lacks_room
 from whorl.engines.cuda.plane.launches import Launches
-from whorl.engines.cuda.space.launches import VolumeLaunches, lacks
-from whorl.engines.differentiable import CompiledEngine, plane_form
+from whorl.engines.cuda.space.launches import VolumeLaunches
+from whorl.engines.differentiable import CompiledEngine, form_of
 from whorl.engines.reference import ReferenceEngine
-from whorl.steps import Form, GatedNumbers, GatedStep, Known, Numbers, SpaceForm, Step
+from whorl.steps import Form, GatedNumbers, GatedStep, Numbers, Step
 
 __all__ = ["TritonEngine"]
 
@@ -50,22 +50,19 @@ class TritonEngine(CompiledEngine):
             return lacking or lacks_room(step, u)
         if lacking or u.dim() == VOLUME:
             return lacking
-        scales, size = len(plane_form(step).flux.taps), u[0].numel()
+        scales, size = len(form_of(step).flux.taps), u[0].numel()
         if u.is_cuda:
             lacking = self.checked(step, u, learning=learning)
         if not lacking and size * scales > LARGEST:
             return f"an image of {size} values at {scales} scales is too large for a launch"
         return lacking
 
-    def lacks_in_space(self, form: SpaceForm, u: Tensor) -> str:
-        return lacks(form, u)
-
     def checked(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
         """Why the kernels are not to be trusted on this device: compared with the reference, once for each form.
 
         The image compared has the size of ``u``, or one that is cut alike, so that the kernels are those of ``u``.
         """
-        key = plane_form(step), u.shape[1], u.shape[2:], u.device, learning
+        key = form_of(step), u.shape[1], u.shape[2:], u.device, learning
         if key not in self._found:
             if u.is_cuda and torch.cuda.is_current_stream_capturing():
                 return "its kernels have not been checked before a CUDA graph was recorded"
@@ -80,13 +77,13 @@ class TritonEngine(CompiledEngine):
         probe = (2 * contrast * noise).detach().to(u.dtype)
         bare, found = replace(step, fidelity=None), []
         if u.is_cuda:
-            part = _turns(plane_form(step), probe)[0]
+            part = _turns(form_of(step), probe)[0]
             coefficients = _coefficients(step, Numbers(0.05)).detach()
-            Launches(plane_form(step), part).compile_together(part, coefficients, learning=learning)
+            Launches(form_of(step), part).compile_together(part, coefficients, learning=learning)
         for engine in (self, ReferenceEngine()):
             with torch.enable_grad():
                 x = probe.clone().requires_grad_(learning)
-                numbers = Known(*(part.detach() for part in step.complete(Numbers(0.05))))
+                numbers = step.complete(Numbers(0.05)).detached()
                 steps = Steps(bare, [numbers])
                 after = engine.chain(steps, x) if learning else engine.advance(steps, x)
                 parts = [(after - x).detach()]
@@ -97,11 +94,11 @@ class TritonEngine(CompiledEngine):
         if max(gaps) <= TRUSTED:
             return ""
         reason = f"its kernels differ from the reference by {max(gaps):.1e} on this device"
-        _log.error("%s (%s). Please report this.", reason, plane_form(step))
+        _log.error("%s (%s). Please report this.", reason, form_of(step))
         return reason
 
     def in_plane(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
-        step, form = steps.step, plane_form(steps.step)
+        step, form = steps.step, form_of(steps.step)
         numbers = cache(lambda each: _coefficients(step, each))  # equal steps share them
         tensors: list[Tensor | None] = [None] * len(_turns(form, u))
         if steps.frozen:
@@ -119,9 +116,7 @@ class TritonEngine(CompiledEngine):
         return steps.one_by_one(u, one)
 
     def in_space(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
-        form = steps.step.space
-        assert isinstance(form, SpaceForm)
-        launches = VolumeLaunches(form, u.device)
+        launches = VolumeLaunches(form_of(steps.step, 3), u.device)
         if steps.frozen and not launches.passes:
             return ReferenceEngine().advance(steps, u)
         steer = launches.smoothed(u.flatten(0, 1)) if steps.frozen else None
@@ -138,8 +133,8 @@ class TritonEngine(CompiledEngine):
     def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
         return applied(step, u, numbers)
 
-    def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Known) -> tuple[Tensor, Known]:
-        form, coefficients, out = plane_form(step), _coefficients(step, numbers), torch.empty_like(u)
+    def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Numbers) -> tuple[Tensor, Numbers]:
+        form, coefficients, out = form_of(step), _coefficients(step, numbers), torch.empty_like(u)
         sums = []
         for source, cotangent, target in zip(_turns(form, u), _turns(form, w), _turns(form, out), strict=True):
             sums.append(Launches(form, source).step_adjoint(source, cotangent, target, coefficients))
@@ -165,9 +160,9 @@ def _unit(form: Form) -> float:
     return 0.25 / form.flux.spacing[1] ** 2
 
 
-def _coefficients(step: Step, numbers: Row) -> Tensor:
+def _coefficients(step: Step, numbers: Numbers) -> Tensor:
     """The numbers of a step as kernels take them: ``(tau X, X / contrast², outer weights, inner weights)``."""
-    form, (tau, contrast, beta, seen) = plane_form(step), step.complete(numbers)
+    form, (tau, contrast, beta, seen) = form_of(step), step.complete(numbers)
     X = _unit(form)
     tau = tau / contrast if form.diffusivity == "tv" else tau
     rows = (
@@ -185,7 +180,7 @@ def _table(weights: tuple[float, ...], device: torch.device) -> Tensor:
     return torch.tensor(weights, dtype=torch.float64, device=device)
 
 
-def _derivatives(form: Form, numbers: Known, sums: Tensor) -> Known:
+def _derivatives(form: Form, numbers: Numbers, sums: Tensor) -> Numbers:
     """From the sums over pixels, by outer and inner weights, to the numbers."""
     tau, contrast, beta, seen = numbers
     by_outer, by_inner = -_unit(form) * sums
@@ -195,6 +190,6 @@ def _derivatives(form: Form, numbers: Known, sums: Tensor) -> Known:
     by_contrast = -2 * front * tau * (inside * seen**2 * by_inner).sum() / contrast
     if form.diffusivity == "tv":
         by_contrast = by_contrast - tau * by_tau / contrast
-    return Known(
+    return Numbers(
         by_tau, by_contrast, 2 * front * tau * omega * beta * by_outer, 2 * front * tau * inside * seen * by_inner
     )

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from whorl.engines.cpu.plane.fields import Array, Fields, Values, constants, directions, fields_of, kind
+from whorl.engines.cpu.plane.fields import Array, Fields, constants, directions, fields_of, kind
 from whorl.engines.cpu.plane.strips import BACK, TENSORS, strip
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, precision, room
-from whorl.steps import Form
+from whorl.steps import Form, Numbers
 
 __all__ = ["Tensors", "by_strips", "diffusion_tensors", "scale_of"]
 
@@ -28,14 +28,16 @@ Tensors = tuple[Array, Array, Array]
 
 
 def by_strips(
-    task: int, form: Form, u: Tensor, v: Tensor, out: Array, numbers: Values, moves: Sequence[Values] = ()
-) -> Array:
+    task: int, form: Form, u: Tensor, v: Tensor, out: Array, numbers: Numbers, moves: Sequence[Numbers] = (), *,
+    apart: bool = False,
+) -> Array:  # fmt: skip
     """Carry out a task on all strips of all images; see :func:`strip`. Returns the sums of the transposed derivative.
 
-    ``v`` and ``out`` hold a batch like ``u``: one, or one for each of the ``moves`` of the numbers.
+    ``v`` and ``out`` hold a batch like ``u``: one, or one for each of the ``moves`` of the numbers. ``apart`` says that
+    the second half of the channels steers and the first half flows.
     """
     n, C, H, W = u.shape
-    where, numbers_of_kernel, halo, rho = _prepared(task, form, C, precision(u), numbers)
+    where, numbers_of_kernel, halo, rho = _prepared(task, form, C, precision(u), numbers, apart)
     kernel, real = strip(task, *kind(form), bool(form.rho)), rho.dtype
     d_weight = d_factor = rho[:0]
     if moves:
@@ -61,10 +63,10 @@ def by_strips(
 
 @lru_cache(maxsize=64)
 def _prepared(
-    task: int, form: Form, channels: int, dtype: str, numbers: Values
+    task: int, form: Form, channels: int, dtype: str, numbers: Numbers, apart: bool
 ) -> tuple[Fields, tuple[Any, ...], int, Array]:
     """The fields of a task, the numbers of its kernel, how many rows it looks beyond its own, and the taps of rho."""
-    where = fields_of(form, channels, dtype)
+    where = fields_of(form, channels, dtype, apart)
     (weight, factor, rate, unit), real = constants(form, where, numbers), where.taps.dtype
     halo = int(where.radius[2 * where.scale[where.both if task == BACK else where.moved]].max())
     if task == TENSORS:  # the fields that only flow are not needed
@@ -80,7 +82,7 @@ def _prepared(
     return where, given, halo + (len(form.rho[0]) if form.rho else 1), rho
 
 
-def diffusion_tensors(form: Form, u: Tensor, numbers: Values) -> Tensors:
+def diffusion_tensors(form: Form, u: Tensor, numbers: Numbers) -> Tensors:
     """The diffusion tensors of the image."""
     n, C, H, W = u.shape
     where = fields_of(form, C, precision(u))

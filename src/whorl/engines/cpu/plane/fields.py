@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
 from whorl.engines.cpu.plane.cells import ANISOTROPIC, COHERENCE, CONTINUING, EDGES, ISOTROPIC, SHARED, UNCOUPLED
-from whorl.steps import BIHARMONIC, SHARED_EDGES, Cells, Form, Known
+from whorl.operators import Derivative
+from whorl.steps import Form, Numbers
 
-__all__ = ["Fields", "Values", "coefficients", "constants", "directions", "fields_of", "gradients", "kind"]
+__all__ = ["Fields", "coefficients", "constants", "directions", "fields_of", "gradients", "kind"]
 
 LAWS = {
     "uncoupled": UNCOUPLED,
@@ -21,27 +21,10 @@ LAWS = {
     "edge-enhancing": EDGES,
     "edge-continuing": CONTINUING,
     "coherence-enhancing": COHERENCE,
-    SHARED_EDGES: SHARED,
-    BIHARMONIC: ISOTROPIC,
 }
 """The literal number of each law."""
 
 Array = np.ndarray[Any, Any]
-
-
-class Values(NamedTuple):
-    """The numbers of a step as Python has them."""
-
-    tau: float
-    contrast: float
-    beta: tuple[float, ...]
-    seen: tuple[float, ...]
-
-    @classmethod
-    def of(cls, tau: Tensor | float, contrast: Tensor, beta: Tensor | None, seen: Tensor | None) -> "Values":
-        """Read from tensors; the weight of a single scale may be left open."""
-        scales = ((1.0,) if part is None else tuple(part.tolist()) for part in (beta, seen))
-        return cls(float(tau), float(contrast), *scales)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +54,14 @@ class Fields:
 
 
 @lru_cache(maxsize=64)
-def fields_of(form: Form, channels: int, dtype: str) -> Fields:
-    """The arrays that do not change in training."""
+def fields_of(form: Form, channels: int, dtype: str, apart: bool = False) -> Fields:
+    """The arrays that do not change in training; if ``apart``, the second half of the channels steers the first."""
     taps = list(form.flux.taps)
     first = _first(form)
     if first:
         taps += form.structure.taps
     each = [weights for scale in taps for weights in scale]
-    moved, seen = _groups(form, channels, first)
+    moved, seen = _groups(form, channels, first, apart)
     places = sorted({place for group in (*moved, *seen) for place in group})
     index = {place: f for f, place in enumerate(places)}
     both = [sorted({*a, *b}) for a, b in zip(moved, seen, strict=True)]
@@ -96,7 +79,7 @@ def fields_of(form: Form, channels: int, dtype: str) -> Fields:
     )
 
 
-def constants(form: Form, where: Fields, numbers: Values) -> tuple[Array, Array, Any, Any]:
+def constants(form: Form, where: Fields, numbers: Numbers) -> tuple[Array, Array, Any, Any]:
     """Per field the weight in the structure and the factor of the flux; rate and unit of the diffusivity."""
     real = where.taps.dtype
     front, _, flows, b, steers, b_seen = _parts(form, where, numbers)
@@ -108,7 +91,7 @@ def constants(form: Form, where: Fields, numbers: Values) -> tuple[Array, Array,
     )
 
 
-def gradients(form: Form, where: Fields, sums: Array, numbers: Values) -> Known:
+def gradients(form: Form, where: Fields, sums: Array, numbers: Numbers) -> Numbers:
     """Derivatives with respect to the numbers.
 
     ``sums[f]`` holds the derivatives with respect to ``factor[f]`` and ``weight[f]``, with the opposite sign.
@@ -127,10 +110,10 @@ def gradients(form: Form, where: Fields, sums: Array, numbers: Values) -> Known:
         [by_beta[where.scale == s].sum() for s in range(len(numbers.beta))],
         [by_seen[where.scale == first + s].sum() for s in range(len(numbers.seen))],
     )
-    return Known(*(torch.tensor(part, dtype=torch.float64) for part in found))
+    return Numbers(*(torch.tensor(part, dtype=torch.float64) for part in found))
 
 
-def coefficients(cells: Cells, gamma: float, dtype: str) -> Array:
+def coefficients(cells: Derivative, gamma: float, dtype: str) -> Array:
     """The geometry (Y, Z, d, dY, e); see the cells."""
     h_y, h_x = cells.spacing
     Z, d = h_x / h_y, 1 - 2 * cells.alpha
@@ -139,10 +122,11 @@ def coefficients(cells: Cells, gamma: float, dtype: str) -> Array:
 
 def kind(form: Form) -> tuple[int, int]:
     """The literals that choose a kernel: coupling and diffusivity."""
-    return LAWS[form.law], KINDS.get(form.diffusivity, 0)
+    coupling = LAWS[form.law]
+    return SHARED if coupling == EDGES and not form.one_gradient else coupling, KINDS.get(form.diffusivity, 0)
 
 
-def directions(form: Form, where: Fields, numbers: Values, moved: Values) -> tuple[Array, Array]:
+def directions(form: Form, where: Fields, numbers: Numbers, moved: Numbers) -> tuple[Array, Array]:
     """How weights and factors of the fields move when the numbers do; the contrast moves the weights."""
     tau = numbers.tau
     front, power, flows, b, steers, b_seen = _parts(form, where, numbers)
@@ -156,9 +140,9 @@ def directions(form: Form, where: Fields, numbers: Values, moved: Values) -> tup
 Place = tuple[int, int]
 
 
-def _groups(form: Form, channels: int, first: int) -> tuple[list[list[Place]], list[list[Place]]]:
+def _groups(form: Form, channels: int, first: int, apart: bool) -> tuple[list[list[Place]], list[list[Place]]]:
     """The fields that flow, and the fields that steer, under each common tensor; a field is (channel, scale)."""
-    channels = channels // 2 if form.frozen else channels
+    channels = channels // 2 if apart else channels
     together = [range(channels)] if form.couple_channels else [range(c, c + 1) for c in range(channels)]
     flowing, steering = range(len(form.flux.taps)), range(first, first + len(form.structure.taps))
     if form.couple_scales or len(steering) == 1:
@@ -166,7 +150,7 @@ def _groups(form: Form, channels: int, first: int) -> tuple[list[list[Place]], l
     else:
         scales = [(range(s, s + 1), range(t, t + 1)) for s, t in zip(flowing, steering, strict=True)]
     moved = [[(c, s) for c in some for s in flow] for some in together for flow, _ in scales]
-    shift = channels if form.frozen else 0
+    shift = channels if apart else 0
     seen = [[(c + shift, s) for c in some for s in steer] for some in together for _, steer in scales]
     return moved, seen
 
@@ -180,7 +164,7 @@ def _first(form: Form) -> int:
     return 0 if form.structure.taps == form.flux.taps else len(form.flux.taps)
 
 
-def _parts(form: Form, where: Fields, numbers: Values) -> tuple[float, int, Array, Array, Array, Array]:
+def _parts(form: Form, where: Fields, numbers: Numbers) -> tuple[float, int, Array, Array, Array, Array]:
     """The amplitude and its power of the contrast; per field, its weight and beta in the flux and in the structure."""
     flux = _roles(form, where, form.omega, numbers.beta, flux=True)
     structure = _roles(form, where, form.inside, numbers.seen, flux=False)

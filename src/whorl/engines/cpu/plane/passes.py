@@ -7,13 +7,13 @@ import numpy as np
 from torch import Tensor
 
 from whorl.engines.cpu.plane.by_strips import Tensors, scale_of
-from whorl.engines.cpu.plane.fields import Array, Values, constants, fields_of, kind
+from whorl.engines.cpu.plane.fields import Array, constants, fields_of, kind
 from whorl.engines.cpu.plane.held import Held
 from whorl.engines.cpu.plane.pipeline import GIVEN, LINE, pipeline, pitch, slots
 from whorl.engines.cpu.plane.rows import LANE
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, precision, room
-from whorl.steps import BIHARMONIC, Form
+from whorl.steps import Form, Numbers
 
 __all__ = ["in_passes"]
 
@@ -30,7 +30,7 @@ NARROW = 1024
 def in_passes(
     form: Form,
     u: Tensor,
-    numbers: list[Values],
+    numbers: list[Numbers],
     mixes: list[float],
     into: Tensor | None,
     bound: Held,
@@ -46,7 +46,7 @@ def in_passes(
     members = C if form.couple_channels else 1
     groups = n * C // members
     together = GIVEN if tensors is not None else members if members in (1, 3) else 0
-    halves = 2 if form.law == BIHARMONIC else 1
+    halves = form.flux.order
     kernel = pipeline(*kind(form), together, halves)
     of_steps, of_kernel = _numbers(form, C, precision(u), tuple(numbers), tuple(mixes))
     sizes, shares, pulls = of_steps
@@ -88,10 +88,10 @@ def in_passes(
 
 @lru_cache(maxsize=64)
 def _numbers(
-    form: Form, channels: int, dtype: str, numbers: tuple[Values, ...], mixes: tuple[float, ...]
+    form: Form, channels: int, dtype: str, numbers: tuple[Numbers, ...], mixes: tuple[float, ...]
 ) -> tuple[tuple[Array, Array, Array], tuple[Any, ...]]:
     """Of every half of a step its size, its share in the mixture and the weight of data; then what all share."""
-    where, halves = fields_of(form, channels, dtype), 2 if form.law == BIHARMONIC else 1
+    where, halves = fields_of(form, channels, dtype), form.flux.order
     real, taus = where.taps.dtype, np.array([each.tau for each in numbers])
     # All steps have the same contrast.
     weight, factor, rate, unit = constants(form, where, numbers[0]._replace(tau=1.0))

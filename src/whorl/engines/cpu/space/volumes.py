@@ -20,9 +20,9 @@ from whorl.engines.cpu.space.steering import MARGIN
 from whorl.engines.cpu.space.tensors import COHERENCE, CONTINUING, LINES, PLATES, RANK_ONE
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
-from whorl.steps import SpaceForm
+from whorl.steps import Form
 
-__all__ = ["advance_volume", "lacks"]
+__all__ = ["advance_volume"]
 
 WIDEST = LANE - 2 * MARGIN
 """The most columns of a window; its rows carry mirrored ones on either side."""
@@ -49,15 +49,8 @@ LAWS = {
 EDGES = {"plates": PLATES, "lines": LINES}
 
 
-def lacks(form: SpaceForm) -> str:
-    """What is missing for a step; empty if nothing is."""
-    if len(form.taps) == 6 and len(form.taps[5]) > MARGIN:
-        return f"a structure smoothed over more than {MARGIN - 1} voxels has no compiled form in space"
-    return ""
-
-
 def advance_volume(
-    form: SpaceForm, u: Tensor, steps: Sequence[tuple[float, float]], mixes: Sequence[float] = (), *,
+    form: Form, u: Tensor, steps: Sequence[tuple[float, float]], mixes: Sequence[float] = (), *,
     steer: Tensor | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The volume ``(n, c, z, y, x)`` after explicit steps, each with its size and contrast.
@@ -87,19 +80,20 @@ def advance_volume(
     return source
 
 
-def _slide(form: SpaceForm, depth: int) -> tuple[int, int]:
+def _slide(form: Form, depth: int) -> tuple[int, int]:
     """How thick a slab is, and by how many planes the result slides: what a slab reads lies behind what it writes."""
     thickness = max(1, -(-depth // SLABS))
     return thickness, thickness + _halo(form)
 
 
-def _halo(form: SpaceForm) -> int:
+def _halo(form: Form) -> int:
     """Planes that a step looks at on either side."""
-    return 1 + (len(form.taps[0]) + len(form.taps[3]) - 2 if form.taps else 0)
+    taps = form.steering
+    return 1 + (len(taps[0]) + len(taps[3]) - 2 if taps else 0)
 
 
 def _sliding(
-    form: SpaceForm, u: Tensor, steps: Sequence[tuple[float, float]], steer: Tensor | None, thickness: int, planes: int
+    form: Form, u: Tensor, steps: Sequence[tuple[float, float]], steer: Tensor | None, thickness: int, planes: int
 ) -> Tensor:
     given, voxels, gap = flat(u), u.numel(), planes * u.shape[3] * u.shape[4]
     kept = np.empty(voxels + gap, given.dtype)
@@ -125,7 +119,7 @@ def _even(length: int, longest: int, times: int) -> list[tuple[int, int]]:
 
 
 def _step(
-    form: SpaceForm, shape: Sequence[int], arrays: Sequence[Array], numbers: tuple[float, float], mix: float,
+    form: Form, shape: Sequence[int], arrays: Sequence[Array], numbers: tuple[float, float], mix: float,
     thickness: int = 0, upwards: bool = False,
 ) -> None:  # fmt: skip
     """One step from the first array, steered by the second, extrapolated from the third, into the fourth.
@@ -136,16 +130,16 @@ def _step(
     n, C, D, H, W = shape
     real = arrays[0].dtype
     members = C if form.couple_channels else 1
-    h_z, h_y, h_x = form.spacing
+    h_z, h_y, h_x = form.flux.spacing
     unit = 1 / (16 * h_x**2)
-    k, k_seen = (np.array([h_x / h_y, h_x / h_z, 1 - 2 * a], real) for a in (form.alpha, form.alpha_seen))
+    k, k_seen = (np.array([h_x / h_y, h_x / h_z, 1 - 2 * a], real) for a in (form.flux.alpha, form.structure.alpha))
     tau, contrast = numbers
     law = EDGES[form.keep] if form.keep else LAWS[form.law]
-    law = RANK_ONE if form.keep and form.rank_one else law
+    law = RANK_ONE if form.keep and form.one_gradient else law
     kind = KINDS.get(form.diffusivity, 0)
     front, _ = amplitude(form.diffusivity, contrast)
-    steered = arrays[1] is not arrays[0] or bool(form.taps)
-    sets = form.taps or ((1.0,),) * 6
+    steered = arrays[1] is not arrays[0] or bool(form.steering)
+    sets = form.steering or ((1.0,),) * 6
     taps = np.array([w for weights in sets for w in weights], real)
     radius = np.array([len(weights) - 1 for weights in sets], np.int64)
     starts = [sum(map(len, sets[:s])) for s in range(6)]
@@ -181,7 +175,7 @@ def _step(
         kernel(
             *arrays, first, members, D, H, W, z0, z1, r0, r1, c0, c1,
             real.type(tau * front * unit), real.type(mix), k, k_seen,
-            real.type(rate(form.diffusivity, contrast) * unit), real.type(form.across),
+            real.type(rate(form.diffusivity, contrast) * unit), real.type(form.floor),
             taps, start, radius, weights, where, *room(tuple(sizes), real),
         )  # fmt: skip
 

@@ -6,10 +6,10 @@ from torch import Tensor
 
 from whorl.engines.cuda.space.smoothing import gaussian_kernel
 from whorl.engines.cuda.space.step import volume_kernel
-from whorl.steps import SpaceForm
-from whorl.steps.form import Taps
+from whorl.operators.derivative import Taps
+from whorl.steps import Form
 
-__all__ = ["VolumeLaunches", "lacks"]
+__all__ = ["VolumeLaunches"]
 
 LAWS = {"uncoupled": 0, "isotropic": 1, "anisotropic": 2, "edge-enhancing": 3}
 
@@ -29,29 +29,16 @@ NEAR = 4
 """The largest radius of Gaussians that go along all axes in one pass: wider ones have too many sums for registers."""
 
 
-def lacks(form: SpaceForm, u: Tensor) -> str:
-    """What is missing for a step on these volumes; empty if nothing is."""
-    if form.law not in LAWS or (form.keep and not form.rank_one):
-        return f"the law {form.law!r} has no compiled form in space on CUDA devices"
-    if (form.couple_channels and u.shape[1] > 1) or any(len(weights) > 1 for weights in form.taps[3:]):
-        return "coupled channels have no compiled form in space on CUDA devices"
-    if any(len(weights) > length for weights, length in zip(form.taps, u.shape[2:], strict=False)):
-        return "a Gaussian wider than the volume has no compiled form in space on CUDA devices"
-    if form.taps and not form.keep:
-        return "a smoothed structure has no compiled form in space on CUDA devices"
-    return ""
-
-
 class VolumeLaunches:
     """Launches for one form of step; ``tile`` as in :data:`TILES`."""
 
-    def __init__(self, form: SpaceForm, device: torch.device, tile: tuple[int, ...] | None = None) -> None:
+    def __init__(self, form: Form, device: torch.device, tile: tuple[int, ...] | None = None) -> None:
         self.form, self.law = form, LAWS[form.law]
         self.tile = tile or TILES[self.law]
-        h_z, h_y, h_x = form.spacing
-        self.k_y, self.k_z, self.kappa = h_x / h_y, h_x / h_z, 1 - 2 * form.alpha
+        h_z, h_y, h_x = form.flux.spacing
+        self.k_y, self.k_z, self.kappa = h_x / h_y, h_x / h_z, 1 - 2 * form.flux.alpha
         self.unit = 1 / (16 * h_x**2)
-        self.passes = [Pass(*each, device) for each in passes(form.taps[:3])]
+        self.passes = [Pass(*each, device) for each in passes(form.steering[:3])]
 
     def coefficients(self, tau: Tensor, contrast: Tensor) -> Tensor:
         """``(tau X, X / contrast²)``."""
