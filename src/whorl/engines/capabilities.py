@@ -137,11 +137,12 @@ class Capabilities:
     """What one engine (or the export, or the page) has: steps, learned blocks, precisions and a device.
 
     ``loops`` is None for an engine that takes every step, ``learned`` for one that takes every learned block. A step
-    may be in several lines of the loops: what one of them has is there.
+    may be in several lines of the loops: what one of them has is there. ``lacking`` is for messages.
     """
 
     device: str = ""
     dtypes: tuple[str, ...] = ()
+    lacking: str = "has no compiled form"
     loops: tuple[Loops, ...] | None = None
     learned: Learned | None = None
 
@@ -202,7 +203,7 @@ def _lacking(part: Capabilities, form: Form, shape: tuple[int, ...], learning: b
     if any(not what for _, what in found):
         return ""
     missing = max(found)[1] if found else f"the law {form.law!r}"  # of the line that has the most
-    return f"{missing} has no compiled form{' in space' * (form.dimension == 3)}{_where(part.device)}"
+    return f"{missing} {part.lacking}{' in space' * (form.dimension == 3)}{_where(part.device)}"
 
 
 WRITTEN = Loops(
@@ -244,14 +245,16 @@ REGISTRY = {
     ),
     "onnx": Capabilities(
         dtypes=("float32",),
+        lacking="cannot be exported as ONNX",
         loops=(
             replace(WRITTEN, laws=VARIATIONAL, varies=("scales",)),
             replace(WRITTEN, laws=EDGES, varies=("scales",), single=True),
         ),
     ),
-    "pt2": Capabilities(dtypes=("float32",), loops=(WRITTEN,)),
+    "pt2": Capabilities(dtypes=("float32",), lacking="cannot be exported", loops=(WRITTEN,)),
     "page": Capabilities(
         dtypes=("float32",),
+        lacking="is not on the page",
         loops=(
             Loops(EVERY_LAW, derivatives=DERIVATIVES, axes=True),
             Loops(("uncoupled",), derivatives=("directional",), diffusivities=("Rescaled",), axes=True),

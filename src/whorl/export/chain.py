@@ -135,7 +135,7 @@ def refuse(step: Step, *formats: str) -> Form:
         return form
     others = [f"Write a {FORMATS[name]} file instead" for name in FORMATS if not missing[name]]
     remedy = others or [f"Files hold the laws {', '.join(REGISTRY['pt2'].laws())}, without smoothing of the structure"]
-    raise ValueError(f"export: {missing[(*formats, *FORMATS)[0]]} in files. {remedy[0]}.")
+    raise ValueError(f"export: {missing[(*formats, 'pt2')[0]]}. {remedy[0]}.")
 
 
 @torch.no_grad()

@@ -12,8 +12,8 @@ from whorl.export.traced import diffusivity
 
 __all__ = ["Accumulate", "flux"]
 
-Accumulate = Callable[[list[str]], str]
-"""Sums one quantity of every scale over what is coupled."""
+Accumulate = Callable[[list[str]], list[str]]
+"""From one quantity of every scale that steers to the sums over what is coupled, one for every scale of the flux."""
 
 
 def flux(graph: Graph, phi: Activation, v: list[str], seen: list[str], channels: int, total: Accumulate) -> list[str]:
@@ -26,7 +26,7 @@ def flux(graph: Graph, phi: Activation, v: list[str], seen: list[str], channels:
         s2 = total([_sum_channels(graph, square) for square in squares])
     else:  # one weight per direction, shared by the parts of the direction
         s2 = total([_fold_parts(graph, square, parts, phi.axes) for square in squares])
-    weights = [diffusivity(graph, phi.diffusivity, s2, scale) for scale in range(len(v))]
+    weights = [diffusivity(graph, phi.diffusivity, total, scale) for scale, total in enumerate(s2)]
     if parts > 1:
         weights = [graph("Concat", *[weight] * parts, axis=1) for weight in weights]
     return [graph("Mul", weight, part) for weight, part in zip(weights, v, strict=True)]
@@ -36,7 +36,25 @@ def _anisotropic(
     graph: Graph, phi: Anisotropic, v: list[str], seen: list[str], channels: int, total: Accumulate
 ) -> list[str]:
     J = [_structure(graph, part, channels) for part in seen]
-    xx, xy, yy = (total([parts[entry] for parts in J]) for entry in range(3))
+    entries = zip(*(total([parts[entry] for parts in J]) for entry in range(3)), strict=True)
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
+    result = []
+    for scale, (each, part) in enumerate(zip(entries, v, strict=True)):
+        if each not in known:
+            known[each] = _eigenvalues(graph, *each)
+        half, large, small, width = known[each]
+        across = diffusivity(graph, phi.diffusivity, large, scale)
+        along = diffusivity(graph, phi.diffusivity, small, scale)
+        secant = graph("Div", graph("Sub", across, along), width)
+        middle = graph("Mul", graph("Add", across, along), graph.number(0.5))
+        lean = graph("Mul", secant, half)
+        a, b, c = graph("Add", middle, lean), graph("Mul", secant, each[1]), graph("Sub", middle, lean)
+        result.append(_matrix_product(graph, phi.gamma, (a, b, c), part, channels))
+    return result
+
+
+def _eigenvalues(graph: Graph, xx: str, xy: str, yy: str) -> tuple[str, str, str, str]:
+    """Half the difference of the diagonal, both eigenvalues, and their distance."""
     half_of = graph.number(0.5)
     mean = graph("Mul", graph("Add", xx, yy), half_of)
     half = graph("Mul", graph("Sub", xx, yy), half_of)
@@ -44,16 +62,7 @@ def _anisotropic(
     large = graph("Add", mean, radius)
     small = graph("Max", graph("Sub", mean, radius), graph.number(0.0))
     # Where the eigenvalues meet, so do the diffusivities: 0 divided by a tiny number is the 0 that belongs there.
-    width = graph("Max", graph("Add", radius, radius), graph.number(1e-30))
-    result = []
-    for scale, part in enumerate(v):
-        across = diffusivity(graph, phi.diffusivity, large, scale)
-        along = diffusivity(graph, phi.diffusivity, small, scale)
-        secant = graph("Div", graph("Sub", across, along), width)
-        middle, lean = graph("Mul", graph("Add", across, along), half_of), graph("Mul", secant, half)
-        a, b, c = graph("Add", middle, lean), graph("Mul", secant, xy), graph("Sub", middle, lean)
-        result.append(_matrix_product(graph, phi.gamma, (a, b, c), part, channels))
-    return result
+    return half, large, small, graph("Max", graph("Add", radius, radius), graph.number(1e-30))
 
 
 def _structure(graph: Graph, v: str, channels: int) -> tuple[str, str, str]:

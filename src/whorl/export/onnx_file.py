@@ -98,10 +98,13 @@ class _Step:
         images = [graph("Mul", graph("Conv", part, stencils), c) for part, c in zip(parts, weights, strict=True)]
         return self._sum([self._smooth(image, taps) for image, taps in zip(images, bank.gaussians, strict=True)])
 
-    def _accumulate(self, quantities: list[str], weights: list[str]) -> str:
-        """Sum over the coupled scales and image channels."""
-        total = self._sum([self.graph("Mul", q, w) for q, w in zip(quantities, weights, strict=True)])
-        return self._couple_channels(total) if "channels" in self.chain.activation.couple else total
+    def _accumulate(self, quantities: list[str], weights: list[str]) -> list[str]:
+        """Sum over the coupled scales and image channels: one sum for every scale of the flux."""
+        couple, count = self.chain.activation.couple, len(self.chain.bank.gaussians)
+        terms = [self.graph("Mul", q, w) for q, w in zip(quantities, weights, strict=True)]
+        sums = [self._sum(terms)] if "scales" in couple else terms
+        totals = [self._couple_channels(each) for each in sums] if "channels" in couple else sums
+        return totals * count if len(totals) == 1 else totals
 
     def _sum(self, terms: list[str]) -> str:
         return terms[0] if len(terms) == 1 else self.graph("Sum", *terms)

@@ -144,7 +144,7 @@ def _form(model: Model) -> Form:
     """The form of a model that the page has."""
     form, missing = model.description.form(), REGISTRY["page"].lacks(model.description.form())
     if missing or not isinstance(form, Form):
-        raise ValueError(f"{model.name}: {missing}, so the page cannot show it. Leave the model out of the catalogue.")
+        raise ValueError(f"{model.name}: {missing}. Add it to the kernel and to the registry, or leave the model out.")
     return form
 
 
