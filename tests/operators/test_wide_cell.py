@@ -140,11 +140,14 @@ def test_no_limit_for_the_range_of_grey_values_is_known():
     assert build("perona-malik", contrast=5.0, cell="wide").max_min_limit() is None
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 20, 21), (1, 1, 8, 9, 10)], ids=str)
-def test_engines_give_the_reason_why_they_leave_it_to_the_reference(shape, rng):
+@pytest.mark.parametrize(
+    ("name", "shape"), [("ced", (1, 1, 20, 21)), ("multiscale-isotropic", (1, 1, 9, 9)), ("gerig", (1, 1, 8, 9, 10))]
+)
+def test_engines_give_the_reason_why_they_leave_it_to_the_reference(name, shape, rng):
     from whorl.models import build
 
-    model, u = build("weickert-brox", contrast=5.0, gamma=0.0, cell="wide"), noise(rng, *shape)
-    with pytest.raises(ValueError, match="the wide cell has no compiled form"):
+    options = {"gamma": 0.0} if name == "ced" else {"scales": 2} if "scale" in name else {}
+    model, u = build(name, contrast=5.0, cell="wide", **options), noise(rng, *shape)
+    with pytest.raises(ValueError, match="has no compiled form"):
         model(u, time=1.0, engine="numba")
     assert torch.equal(model(u, time=1.0), model(u, time=1.0, engine="reference"))

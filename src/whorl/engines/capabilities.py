@@ -227,6 +227,7 @@ REGISTRY = {
             Loops(EDGES, gives="all", rho=-1, single=True),
             Loops(("isotropic",), derivatives=("laplacian",), diffusivities=("homogeneous",), structures="pointwise"),
             Loops(("anisotropic", *EDGES, *SMOOTHED)),
+            Loops((*VARIATIONAL, *EDGES), cells=("wide",), rho=-1, structures="one"),
             Loops(EVERY_LAW, dimension=3, rho=79, structures="one"),
         ),
         learned=Learned(channels=2),

@@ -15,6 +15,7 @@ from whorl.engines.cpu.plane.fields import fields_of, gradients
 from whorl.engines.cpu.plane.held import held
 from whorl.engines.cpu.plane.passes import in_passes
 from whorl.engines.cpu.plane.strips import ALONG, BACK, STEP
+from whorl.engines.cpu.plane.wide import wide_step
 from whorl.engines.cpu.space.volumes import advance_volume
 from whorl.engines.cpu.threads import alone
 from whorl.engines.cpu.workspace import flat, fresh, precision
@@ -39,6 +40,9 @@ class NumbaEngine(ForwardEngine):
     def in_plane(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
         step, steer, only = steps.step, u if steps.frozen else None, len(steps.numbers) == 1
         form, values, mixes = form_of(step), _values(step, steps.numbers), list(steps.mixes)
+        if form.flux.cell == "wide":
+            into = out if only else None
+            return steps.one_by_one(u, lambda u, k: wide_step(form, u, values[k], into, steer))
         if len({each[1:] for each in values}) <= 1:
             if steps.frozen and form.flux.plain and values:
                 return in_passes(form, u, values, mixes, out, held(step, u), diffusion_tensors(form, u, values[0]))

@@ -19,19 +19,19 @@ from whorl.engines.cpu.workspace import flat, fresh, room
 __all__ = ["smoothed"]
 
 
-def smoothed(u: Tensor, weights: Sequence[float]) -> Tensor:
-    """The image ``(n, c, y, x)`` smoothed with ``w_0 .. w_R`` along y, then along x."""
+def smoothed(u: Tensor, weights: Sequence[float], across: Sequence[float] | None = None) -> Tensor:
+    """The image ``(n, c, y, x)`` smoothed with ``w_0 .. w_R`` along y, then along x, there with others if given."""
     u = u.detach().contiguous()
     n, C, H, W = u.shape
     out = fresh(u)
     source, result = flat(u), flat(out)
-    taps = np.array(weights, source.dtype)
-    pad = -(-(len(taps) - 1) // LINE) * LINE
+    taps, other = (np.array(some, source.dtype) for some in (weights, weights if across is None else across))
+    pad = -(-(len(other) - 1) // LINE) * LINE
     kernel = rows()
 
     def work(plane: int, r0: int, r1: int) -> None:
         (row,) = room((W + 2 * pad,), source.dtype)
-        kernel(source, result, plane * H * W, H, W, r0, r1, taps, row, pad)
+        kernel(source, result, plane * H * W, H, W, r0, r1, taps, other, row, pad)
 
     run(work, [(plane, r0, r1) for plane in range(n * C) for r0, r1 in bands(H, n * C, 8)])
     return out
@@ -48,12 +48,12 @@ def rows() -> Callable[..., int]:
 
     @compiled(cache=True)
     def kernel(
-        u: Any, out: Any, base: int, H: int, W: int, r0: int, r1: int, taps: Any, row: Any, pad: int
+        u: Any, out: Any, base: int, H: int, W: int, r0: int, r1: int, taps: Any, other: Any, row: Any, pad: int
     ) -> int:  # fmt: skip
-        R = taps.shape[0] - 1
+        R, S = taps.shape[0] - 1, other.shape[0] - 1
         for y in range(r0, r1):
-            smooth_columns(TWICE, u, base, 0, W, y, H, W, taps, 0, R, row, pad, R)
-            smooth_rows(TWICE, row, pad, taps, 0, R, out, base + y * W, W)
+            smooth_columns(TWICE, u, base, 0, W, y, H, W, taps, 0, R, row, pad, S)
+            smooth_rows(TWICE, row, pad, other, 0, S, out, base + y * W, W)
         return stamp
 
     return kernel

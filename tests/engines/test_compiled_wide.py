@@ -1,0 +1,101 @@
+"""Compiled steps on wide cells: those of the reference, for every law and size, with data, masks and fast schemes."""
+
+import pytest
+import torch
+
+from catalogue import CONTRAST, noise
+from whorl.diffusivities import names
+from whorl.models import build
+from whorl.steps import Numbers
+
+pytest.importorskip("numba")
+EPS = {torch.float32: 2e-6, torch.float64: 4e-15}
+SHAPES = [(1, 3, 19, 23), (2, 1, 1, 5), (1, 2, 2, 2), (1, 1, 3, 1), (1, 1, 1, 1), (1, 2, 6, 1300)]
+CASES = {
+    "perona-malik": {},
+    "gerig": {"diffusivity": "rational", "sigma": 0.9},
+    "weickert-brox": {"gamma": 0.6},
+    "weickert-brox, presmoothed": {"sigma": 0.8, "spacing": (1.0, 1.6), "diffusivity": "weickert"},
+    "uncoupled": {"sigma": 0.7},
+    "eed": {"spacing": (0.7, 0.7)},
+}
+
+
+def made(name, **more):
+    return build(name.split(",")[0], contrast=CONTRAST, cell="wide", **CASES.get(name, {}), **more)
+
+
+def both(model, u, **how):
+    with torch.no_grad():
+        return (model(u, engine=engine, **how) for engine in ("numba", "reference"))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_steps_are_those_of_the_reference(name, shape, dtype, rng):
+    model, u = made(name), noise(rng, *shape, dtype=dtype)
+    compiled, plain = both(model, u, time=4 * model.automatic_step())
+    assert (compiled - plain).abs().max() <= 16 * EPS[dtype] * u.abs().max()
+    assert shape[2:] == (1, 1) or (compiled - u).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("g", [name for name in names() if name not in ("free-form", "tv")])
+@pytest.mark.parametrize("name", ["gerig", "weickert-brox"])
+def test_every_diffusivity(name, g, rng):
+    model, u = build(name, contrast=CONTRAST, cell="wide", diffusivity=g, sigma=0.6), noise(rng, 1, 2, 9, 11)
+    compiled, plain = both(model, u, time=1.0)
+    assert (compiled - plain).abs().max() <= 64 * EPS[torch.float64] * u.abs().max()
+
+
+@pytest.mark.parametrize("scheme", ["fed", "fsi"])
+@pytest.mark.parametrize("name", ["perona-malik", "eed"])
+def test_fast_schemes(name, scheme, rng):
+    """In FED the picture at the start of a cycle steers all of it."""
+    model, u = made(name), noise(rng, 1, 2, 17, 14)
+    compiled, plain = both(model, u, time=6.0, scheme=scheme)
+    assert (compiled - plain).abs().max() <= 1e-11 * u.abs().max()
+
+
+def test_data_and_masks(rng):
+    u, f = noise(rng, 1, 1, 12, 13), noise(rng, 1, 1, 12, 13)
+    mask = torch.rand(12, 13, generator=rng) < 0.5
+    for model in (made("perona-malik").with_data(f, 0.3), made("eed").inpaint(f, mask)):
+        compiled, plain = both(model, u, time=2.0)
+        assert (compiled - plain).abs().max() <= 1e-12 * u.abs().max()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_constants_stay_to_the_last_bit(name, dtype):
+    u = torch.full((1, 3, 9, 21), 0.1, dtype=dtype)
+    assert torch.equal(made(name)(u, time=2.0, engine="numba"), u)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(rng):
+    model, u, own = made("gerig"), noise(rng, 1, 3, 200, 64, dtype=torch.float32), torch.get_num_threads()
+    found = []
+    try:
+        for count in (1, 2, 3):
+            torch.set_num_threads(count)
+            found.append(model.advance(u, [0.2, 0.2], "numba"))
+    finally:
+        torch.set_num_threads(own)
+    assert torch.equal(found[0], found[1])
+    assert torch.equal(found[0], found[2])
+
+
+def test_a_result_goes_where_it_is_wanted(rng):
+    model, u = made("weickert-brox"), noise(rng, 1, 1, 8, 9)
+    out = torch.empty_like(u)
+    assert model.step(u, 0.2, out=out, engine="numba") is out or torch.equal(out, model.step(u, 0.2))
+    assert torch.equal(out, model.step(u, 0.2, engine="numba"))
+
+
+def test_learning_goes_by_the_reference(rng):
+    """The registry has the value alone; derivatives come from the reference, exact as ever."""
+    from whorl import engines
+
+    model, u = made("perona-malik"), noise(rng, 1, 1, 7, 6).requires_grad_()
+    (gradient,) = torch.autograd.grad((model.step(u, 0.1) ** 2).sum(), u)
+    step = engines.advance(model.description, u, [Numbers(0.1)], "reference")
+    (expected,) = torch.autograd.grad((step**2).sum(), u)
+    assert torch.equal(gradient, expected)
