@@ -15,6 +15,7 @@ _FUNCTIONS = {
     "diffuse": "whorl.images",
     "inpaint": "whorl.inpainting",
     "load": "whorl.networks",
+    "noise": "whorl.automatic.variance",
 }
 _FOLDERS = (
     "activations",
@@ -45,6 +46,7 @@ _FOLDERS = (
 __all__ = ["__version__", *sorted((*_FUNCTIONS, *_FOLDERS))]
 
 if TYPE_CHECKING:
+    from whorl.automatic.variance import noise as noise
     from whorl.denoising import denoise as denoise
     from whorl.images import diffuse as diffuse
     from whorl.inpainting import inpaint as inpaint

@@ -96,12 +96,12 @@ def noise_level(samples: Sequence[Tensor]) -> float:
         raise ShapeError("noise_level: expected images (n, c, y, x) or volumes (n, c, z, y, x).")
     for part in samples:
         validation.finite(part, "noise_level")
-    parts = [thick for part in samples if (thick := _thick(part.detach())).dim() > 2]
+    parts = [u for part in samples if (u := thick(part.detach())).dim() > 2]
     if not parts:
         return 0.0
-    black, white = _ends(parts)
-    votes = [_votes(plane.double(), black, white) for part in parts for plane in part.flatten(0, 1)]
-    narrow, ring, mean, cut = (torch.cat(column) for column in zip(*votes, strict=True))
+    black, white = ends_of(parts)
+    found = [votes(plane.double(), black, white) for part in parts for plane in part.flatten(0, 1)]
+    narrow, ring, mean, cut = (torch.cat(column) for column in zip(*found, strict=True))
     if len(narrow) == 0:
         return 0.0
     believed = cut <= max(FREE, quantile(cut, LEAST_CUT))
@@ -118,10 +118,8 @@ def noise_level(samples: Sequence[Tensor]) -> float:
         level = min(level * (quantile(spread / left, QUANTILE) / usual) ** 1.5, LARGEST * first)
     if min(parts[0].shape[2:]) < WINDOW + 2:
         return level  # in a picture of few windows the two filters may differ by chance
-    seen = narrow > 0
-    ratio = math.sqrt(quantile(ring[seen] / narrow[seen], LEAST) / math.exp(SPREAD_OF_RATIO / degrees**0.5))
-    unevenness = math.sqrt(quantile(ring, QUANTILE) / quantile(ring, LEAST))
-    return level * missed(ratio, unevenness)
+    ratio = ratio_of(ring, narrow, degrees)
+    return level * float(ratio ** colouredness(ratio, unevenness(ring)))
 
 
 def noise_present(samples: Sequence[Tensor], level: float) -> float:
@@ -134,7 +132,7 @@ def noise_present(samples: Sequence[Tensor], level: float) -> float:
     >>> round(noise_present([100 + noisy], 7.0), 1), round(noise_present([noisy.clamp_min(0)], 7.0), 1)
     (7.0, 4.0)
     """
-    black, white = _ends(samples)
+    black, white = ends_of(samples)
     if black == white:
         return level
     total = count = 0.0
@@ -164,7 +162,7 @@ def labelled(samples: Sequence[Tensor]) -> bool:
             equal.narrow(axis, 1, size - 1).add_(one)
         edge = ~blank(u)
         rim, inside = rim + int(edge.sum()), inside + int((edge & (equal >= u.dim())).sum())
-    black, white = _ends(samples)
+    black, white = ends_of(samples)
     return black < white and inside >= LABELLED * rim
 
 
@@ -226,13 +224,13 @@ def quantile(values: Tensor, share: float) -> float:
     return below + (place - low) * (above - below)
 
 
-def _thick(u: Tensor) -> Tensor:
+def thick(u: Tensor) -> Tensor:
     """The images without their axes of space of less than three pixels, whose slices become images of their own."""
     thin = [axis for axis in range(2, u.dim()) if u.shape[axis] < 3]
     return u.movedim(thin, tuple(range(len(thin)))).flatten(0, len(thin)) if thin else u
 
 
-def _ends(parts: Sequence[Tensor]) -> tuple[float, float]:
+def ends_of(parts: Sequence[Tensor]) -> tuple[float, float]:
     """The smallest and the largest value."""
     return min(float(part.min()) for part in parts), max(float(part.max()) for part in parts)
 
@@ -242,7 +240,7 @@ def _sides(shape: Sequence[int]) -> list[int]:
     return [min(WINDOW, size - 2 - (size + 1) % 2) for size in shape]
 
 
-def _votes(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def votes(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Of every window that is not half blank: squares of narrow filter and ring, mean, share of samples cut off."""
     difference, sides = u, _sides(u.shape)
     for axis in range(u.dim()):
@@ -255,17 +253,28 @@ def _votes(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tenso
     inner = counted[(slice(1, -1),) * u.dim()]
     # Counts are whole numbers, and sums of them exact: which windows vote does not depend on the order of summation.
     count, count_inner = box(counted, sides), box(inner, sides, margin=1)
-    votes = torch.minimum(count, count_inner) >= math.prod(sides) / 2
+    chosen = torch.minimum(count, count_inner) >= math.prod(sides) / 2
     cut = counted * ((u <= black) | (u >= white))
-    squares = box(inner * difference.square(), sides, margin=1)[votes] / count_inner[votes]
-    around = box(counted * (u - ring).square(), sides)[votes] / count[votes] / (1 + 1 / (square - hole))
-    mean, share = (box(values, sides)[votes] / count[votes] for values in (counted * u, cut))
+    squares = box(inner * difference.square(), sides, margin=1)[chosen] / count_inner[chosen]
+    around = box(counted * (u - ring).square(), sides)[chosen] / count[chosen] / (1 + 1 / (square - hole))
+    mean, share = (box(values, sides)[chosen] / count[chosen] for values in (counted * u, cut))
     return squares.clamp_min(0), around, mean, share
 
 
-def missed(ratio: float, unevenness: float) -> float:
-    """By how much the narrow filter has missed noise that is stronger to the ring by this ratio in every window."""
-    ratio = min(max(ratio, WHITE), LARGEST_RATIO)
+def ratio_of(ring: Tensor, narrow: Tensor, degrees: float) -> float:
+    """By how much noise is stronger to the ring than to the narrow filter in every window."""
+    seen = narrow > 0
+    ratio = quantile(ring[seen] / narrow[seen], LEAST) / math.exp(SPREAD_OF_RATIO / degrees**0.5)
+    return min(max(math.sqrt(ratio), 1.0), LARGEST_RATIO)
+
+
+def unevenness(ring: Tensor) -> float:
+    """By how much the ring differs among the flattest windows."""
+    return math.sqrt(quantile(ring, QUANTILE) / quantile(ring, LEAST))
+
+
+def colouredness(ratio: float, unevenness: float) -> float:
+    """From 0, for white noise and for texture, to 1, for noise of which the narrow filter sees a part only."""
     coloured = math.log(ratio / WHITE) / math.log(COLOURED / WHITE)
     even = math.log(UNEVEN / unevenness) / math.log(UNEVEN / EVEN)
-    return float(ratio ** (min(coloured, 1.0) * min(max(even, 0.0), 1.0)))
+    return min(max(coloured, 0.0), 1.0) * min(max(even, 0.0), 1.0)

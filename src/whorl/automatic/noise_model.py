@@ -11,14 +11,14 @@ not :math:`T` of the mean: the way back is the unbiased inverse in the closed fo
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 __all__ = ["NoiseModel"]
 
-SMALLEST = 1e-6
+SMALLEST = 1e-3
 """Of the range of the picture: weaker noise than that counts as so strong."""
 
 NEARLY_CONSTANT = 1e-3
@@ -70,6 +70,11 @@ class NoiseModel:
     def constant(cls, deviation: float, black: float = 0.0, white: float = 255.0) -> "NoiseModel":
         """White noise of one standard deviation."""
         return cls((0.0,), (deviation**2,), (0.0,), black, white)
+
+    def channel(self, number: int) -> "NoiseModel":
+        """The noise of one channel."""
+        gain, offset, correlation = ((values[number],) for values in (self.gain, self.offset, self.correlation))
+        return replace(self, gain=gain, offset=offset, correlation=correlation)
 
     @property
     def smallest(self) -> float:

@@ -1,0 +1,153 @@
+r"""The noise of a picture as it is: variance over the grey value, and correlation, from the picture alone.
+
+The windows of :mod:`whorl.automatic.noise` are sorted by their mean into bins of equal counts; of each bin the flattest
+windows tell the variance. White noise is taken from the narrow filter, noise that is correlated from the ring, anything
+in between from both. A line is fitted to the bins, whose errors are proportional to their variances.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whorl.automatic.noise import (
+    FREE,
+    LEAST_CUT,
+    QUANTILE,
+    RING,
+    WINDOW,
+    colouredness,
+    degrees_of_freedom,
+    ends_of,
+    quantile,
+    quantile_of_noise,
+    ratio_of,
+    thick,
+    unevenness,
+    votes,
+)
+from whorl.automatic.noise_model import NoiseModel, gaussian_weights
+from whorl.automatic.samples import samples_of
+from whorl.foundations import validation
+from whorl.foundations.arrays import to_tensor
+
+__all__ = ["Bins", "noise", "noise_bins", "noise_model"]
+
+BINS = 24
+"""Bins of the grey value."""
+
+FEW = 0.05
+"""Where fewer windows than this share are free of samples at black or white, those with the fewest are taken."""
+
+WIDEST = 1.5
+"""The widest Gaussian in pixels that is told from texture."""
+
+Bins = tuple[Tensor, Tensor]
+"""Of every bin the mean grey value and the variance of the noise."""
+
+
+def noise(image: Any, *, channel_axis: int | None = None, page_axis: int | None = None) -> NoiseModel:
+    """The noise of an image, a stack or a volume, measured from the image alone.
+
+    Parameters
+    ----------
+    image : numpy.ndarray or torch.Tensor
+        As for :func:`whorl.diffuse`.
+    channel_axis : int, optional
+        The axis of the channels, which have each their own noise; None for a grey image or volume.
+    page_axis : int, optional
+        The axis of the pages of a stack or film, which have one noise together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ramp = np.linspace(10, 200, 256) + np.zeros((256, 1))
+    >>> model = noise(np.random.default_rng(0).normal(ramp, np.sqrt(2 * ramp + 30)))
+    >>> 1.8 < model.gain[0] < 2.2, model.correlation
+    (True, (0.0,))
+    """
+    u = to_tensor(image, channel_axis, "noise", page_axis=page_axis)
+    return noise_model(samples_of(u))
+
+
+def noise_model(samples: Sequence[Tensor]) -> NoiseModel:
+    """The noise of images ``(n, c, y, x)`` or volumes ``(n, c, z, y, x)`` that stand for a picture."""
+    for part in samples:
+        validation.finite(part, "noise_model")
+    black, white = ends_of(samples)
+    white = white if white > black else black + 1
+    channels = [[part[:, [c]] for part in samples] for c in range(samples[0].shape[1])]
+    found = [_line(*noise_bins(channel)) for channel in channels]
+    gain, offset, correlation, doubts = zip(*found, strict=True)
+    return NoiseModel(gain, offset, correlation, black, white, max(doubts))
+
+
+def noise_bins(channel: Sequence[Tensor]) -> tuple[Bins, float, float]:
+    """The bins of one channel, the width of the correlation, and the error that comes from the number of windows."""
+    parts = [plane.double() for part in channel if (u := thick(part.detach())).dim() > 2 for plane in u.flatten(0, 1)]
+    black, white = ends_of(channel)
+    columns = [torch.cat(column) for column in zip(*(votes(plane, black, white) for plane in parts), strict=True)]
+    if not columns or len(columns[0]) == 0:
+        return (torch.zeros(1).double(), torch.zeros(1).double()), 0.0, math.inf
+    cut = columns[3]
+    free = cut <= (FREE if (cut <= FREE).double().mean() >= FEW else quantile(cut, LEAST_CUT))
+    narrow, ring, mean = (column[free] for column in columns[:3])
+    degrees, dimension = degrees_of_freedom(parts[0].shape), parts[0].dim()
+    sorted_in = [order for order in mean.argsort().tensor_split(BINS) if len(order)]
+    share, ratio = 0.0, 1.0
+    if min(parts[0].shape) >= WINDOW + 2 and bool((narrow > 0).all()):
+        ratio = ratio_of(ring, narrow, degrees)
+        share = colouredness(ratio, sorted(unevenness(ring[order]) for order in sorted_in)[len(sorted_in) // 2])
+    pixels = math.prod(min(WINDOW, size) for size in parts[0].shape)
+    usual = [quantile_of_noise(count) ** 2 for count in (degrees, pixels)]
+    flat = [[quantile(each[order], QUANTILE) for order in sorted_in] for each in (narrow, ring)]
+    white_noise, any_noise = (torch.tensor(values).double() / per for values, per in zip(flat, usual, strict=True))
+    variance = white_noise ** (1 - share) * any_noise**share
+    means = torch.stack([mean[order].mean() for order in sorted_in]).cpu()
+    windows = max(len(narrow) / pixels, 1e-9)
+    return (means, variance), _width(ratio**share, dimension), math.sqrt(1 / (2 * degrees * windows * QUANTILE))
+
+
+def _line(bins: Bins, width: float, sampling: float) -> tuple[float, float, float, float]:
+    """Gain and offset of the line through the bins, with the correlation, and the relative error of a deviation."""
+    mean, variance = bins
+    seen = variance > 0
+    mean, variance = mean[seen], variance[seen]
+    if len(variance) == 0:
+        return 0.0, 0.0, 0.0, sampling
+    if float(mean.max() - mean.min()) < 2 * float(variance.min().sqrt()):
+        # Grey values that differ by no more than the noise tell nothing of a slope.
+        return 0.0, float(variance.median()), width, sampling
+    rows = torch.stack([mean, torch.ones_like(mean)], 1) / variance[:, None]
+    gain, offset = torch.linalg.lstsq(rows, torch.ones_like(mean)[:, None]).solution[:, 0].tolist()
+    deviations = 0.5 * (1 - (gain * mean + offset) / variance).clamp(-1, 1)
+    return gain, offset, width, math.hypot(float(deviations.square().mean().sqrt()), sampling)
+
+
+def _width(ratio: float, dimension: int) -> float:
+    """The width of the Gaussian after which white noise is stronger to the ring by this ratio."""
+    if ratio <= 1:
+        return 0.0
+    low, high = 0.0, WIDEST
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _strength(middle, dimension) < ratio else (low, middle)
+    return low
+
+
+def _strength(width: float, dimension: int) -> float:
+    """The ratio of ring and narrow filter for white noise after a Gaussian of this width."""
+    weights = gaussian_weights(width)
+    shifted = (weights[shift:] * weights[: max(len(weights) - shift, 0)] for shift in range(RING))
+    along = [float(products.sum()) for products in shifted]
+    narrow = ((6 * along[0] - 8 * along[1] + 2 * along[2]) / 6) ** dimension
+    places = [p for p in product(range(-3, 4), repeat=dimension) if max(map(abs, p)) > 1]
+    near = sum(math.prod(along[abs(k)] for k in place) for place in places) / len(places)
+    # Sums over pairs of pixels of a full square or cube are powers of sums along an axis.
+    sides = (range(7), range(7)), (range(7), range(2, 5)), (range(2, 5), range(2, 5))
+    full, mixed, hole = (sum(along[abs(i - j)] for i, j in product(*pair)) ** dimension for pair in sides)
+    among = (full - 2 * mixed + hole) / len(places) ** 2
+    return math.sqrt((1 - 2 * near + among) / (1 + 1 / len(places)) / narrow)
