@@ -10,7 +10,7 @@ from rich.console import Console
 from whorl.cli import invariance, reproduce
 from whorl.errors import FileError
 from whorl.invariance.chart import draw_evidence
-from whorl.invariance.evidence import counterpart, examine
+from whorl.invariance.evidence import counterpart, defaults_error, examine
 from whorl.invariance.gallery import SHOWN, show
 from whorl.invariance.gallery_chart import draw_gallery, gallery_table
 from whorl.models import build, names
@@ -43,6 +43,17 @@ def test_counterparts():
     assert counterpart(build("weickert-integration", sigma=2.0)).operator.axes == 2
 
 
+@pytest.mark.parametrize("name", ["weickert-brox", "eed", "ced"])
+def test_settings_that_are_measured_turn_with_the_picture(name):
+    error = defaults_error(name, channels=3 if name == "weickert-brox" else 1)
+    if name == "ced":
+        assert error is None
+        return
+    # Rounding of the settings and of some ten steps in float64, which edges may amplify.
+    assert error.change > 20
+    assert error.relative < 1e-9
+
+
 def test_progress_sums_to_one():
     shares = []
     examine("perona-malik", time=0.2, progress=shares.append)
@@ -58,7 +69,15 @@ def test_unknown_models_and_foreign_options_are_named():
 
 def test_the_table_shows_every_measurement(pair):
     shown = text(invariance.table(*pair))
-    for words in ("quarter turns", "hill at radius 65", "turned by 36.9°", "turned by 45.0°", "uncoupled", "ratio"):
+    for words in (
+        "nothing told",
+        "quarter turns",
+        "hill at radius 65",
+        "turned by 36.9°",
+        "turned by 45.0°",
+        "uncoupled",
+        "ratio",
+    ):
         assert words in shown
     assert "ratio" not in text(invariance.table(pair[0], None))
 
@@ -79,6 +98,7 @@ def test_the_command_prints_json_and_keeps_existing_files(capsys, tmp_path):
     assert report["model"] == "you-kaveh"
     assert report["time"] == 0.1
     assert report["beside"] is None
+    assert report["defaults"] < 1e-9
     assert report["summary"]["equal_radius"] < 2e-3
     assert plot.read_bytes()[:5] == b"%PDF-"
     with pytest.raises(FileError, match="force"):

@@ -40,7 +40,8 @@ def command(
 
     Four measurements, none of which resamples a picture: quarter turns and mirror images; a radial hill compared at
     pixels of equal radius; a whorl turned by Pythagorean angles, compared at the pixels both lattices share; and by any
-    angle, compared at turning points. Errors are relative to the change the filter made.
+    angle, compared at turning points. Errors are relative to the change the filter made. A fifth one filters the
+    quarter turns and mirror images of a noisy picture with contrast and time measured on each.
 
     Beside the model stands its uncoupled twin, which activates every direction for itself. Without --contrast and
     --time each model is measured where its nonlinearity is at work and its flow well-posed.
@@ -94,8 +95,8 @@ def table(exhibit: "Exhibit", other: "Exhibit | None") -> "Table":
         if other is None:
             result.add_row(name, text)
             continue
-        (_, against, reference), *_ = [row for row in columns[1] if row[0] == name]
-        ratio = f"{reference / value:.3g}" if value > 0 and "ulp" not in name else ""
+        against, reference = next(((shown, number) for row, shown, number in columns[1] if row == name), ("", 0.0))
+        ratio = f"{reference / value:.3g}" if value > 0 and against and "ulp" not in name else ""
         result.add_row(name, text, against, ratio, end_section=name.startswith("hill"))
     return result
 
@@ -106,6 +107,9 @@ def _rows(exhibit: "Exhibit") -> list[tuple[str, str, float]]:
         ("quarter turns and mirrors, in ulp", f"{error.symmetries.ulp:.3g}", error.symmetries.ulp),
         (f"hill at radius {error.radius.radius}", f"{error.radius.relative:.1e}", error.radius.relative),
     ]
+    if exhibit.defaults is not None:
+        value = exhibit.defaults.relative
+        rows.insert(1, ("the same with noise, nothing told", f"{value:.1e}", value))
     turned = [(e.angle, "shared pixels", e.relative) for e in error.turns]
     turned += [(e.angle, "turning points", e.relative) for e in error.angles]
     rows += [
@@ -118,5 +122,6 @@ def _report(exhibit: "Exhibit", other: "Exhibit | None") -> dict[str, Any]:
     report: dict[str, Any] = {"model": exhibit.name}
     report |= {"contrast": exhibit.setting.contrast, "time": exhibit.setting.time, "channels": exhibit.setting.channels}
     report |= exhibit.error.as_dict()
+    report["defaults"] = None if exhibit.defaults is None else exhibit.defaults.relative
     report["beside"] = None if other is None else {"name": other.name} | other.error.as_dict()
     return report

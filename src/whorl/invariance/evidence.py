@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from whorl.data.synthetic import Faded, Scene, Smudged, Waves, Whorl
+from whorl.data.noise import gaussian_noise
+from whorl.data.synthetic import Faded, Scene, Smudged, Waves, Whorl, render
 from whorl.invariance.filters import FINGERPRINT, Filter
 from whorl.invariance.measure import RotationError, rotation_error
+from whorl.invariance.symmetries import SymmetryError, symmetry_error
 from whorl.models.catalogue import names
 
 if TYPE_CHECKING:
     from whorl.models import Model
 
-__all__ = ["SETTINGS", "Exhibit", "Setting", "counterpart", "examine", "flow"]
+__all__ = ["SETTINGS", "Exhibit", "Setting", "counterpart", "defaults_error", "examine", "flow"]
 
 SMUDGED_FINGERPRINT = Faded(Smudged(Whorl(period=24.0), Waves(20.0, cutoff=0.1)), radius=52.0)
 PALE_FINGERPRINT = Faded(Whorl(period=24.0), radius=52.0, strength=0.064)
@@ -62,6 +64,8 @@ class Exhibit:
     setting: Setting
     coupled: bool = True
     device: str | torch.device = "cpu"
+    defaults: SymmetryError | None = None
+    """Quarter turns and mirror images of a noisy picture with nothing told; None where noise decides nothing."""
 
 
 def examine(
@@ -111,7 +115,30 @@ def examine(
         coupled = label not in ("uncoupled", "two directions")
         return Exhibit(label, filter, error, setting, coupled, device)
 
-    return exhibit(model, name), None if other is None else exhibit(other, other.name)
+    untold = defaults_error(name, setting.channels, device, **options)
+    return replace(exhibit(model, name), defaults=untold), None if other is None else exhibit(other, other.name)
+
+
+def defaults_error(
+    name: str, channels: int = 1, device: str | torch.device = "cpu", **options: Any
+) -> SymmetryError | None:
+    """A model on the symmetric copies of a noisy picture of odd size, with contrast and time measured on each copy.
+
+    None for a model whose contrast and time do not follow from the noise.
+    """
+    from whorl.automatic import RULES, Filtering, samples_of
+
+    if RULES[name] is None:
+        return None
+    policy = Filtering(name, options=options)
+
+    def untold(u: Tensor) -> Tensor:
+        model, chosen = policy.chosen(lambda: samples_of(u), policy.space(2))
+        result: Tensor = model.to(u.device)(u, chosen.time)
+        return result
+
+    clean = render(FINGERPRINT, (97, 83), channels=channels)
+    return symmetry_error(untold, picture=clean + gaussian_noise(1, (channels, 97, 83), 25.0), device=device)
 
 
 def counterpart(model: "Model") -> "Model | None":
