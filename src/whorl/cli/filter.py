@@ -48,8 +48,7 @@ def command(
         typer.Option("--sigma", metavar="PX", help="Presmoothing: edges are looked for after it, in pixels."),
     ] = None,
     rho: Annotated[
-        float | None,
-        typer.Option("--rho", metavar="PX", help="Smoothing of the structure tensor of ced, in pixels."),
+        float | None, typer.Option("--rho", metavar="PX", help="Smoothing of the structure tensor of ced, in pixels.")
     ] = None,
     diffusivity: Annotated[
         str | None,

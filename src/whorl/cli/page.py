@@ -6,11 +6,7 @@ import typer
 
 from whorl.cli.options import Force
 
-EXAMPLES = (
-    "whorl page",
-    "whorl page --no-browser --port 9000",
-    "whorl page --out public/whorl",
-)
+EXAMPLES = ("whorl page", "whorl page --no-browser --port 9000", "whorl page --out public/whorl")
 
 
 def command(

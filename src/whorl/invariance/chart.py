@@ -18,11 +18,7 @@ SIZE = 161
 
 
 def draw_evidence(
-    exhibit: Exhibit,
-    path: Path | str,
-    *,
-    beside: Exhibit | None = None,
-    format: str | None = None,
+    exhibit: Exhibit, path: Path | str, *, beside: Exhibit | None = None, format: str | None = None
 ) -> None:
     """Draw the evidence for one filter into a file: PNG, PDF or SVG by its ending, or by ``format``.
 

@@ -42,11 +42,6 @@ class Job:
     layouts: tuple[Layout, ...]
     plans: tuple[Plan, ...]
 
-    @property
-    def work(self) -> float:
-        """Pixels to be computed, over all pages and steps."""
-        return sum(plan.work for plan in self.plans)
-
 
 def inspect(
     source: Path,

@@ -15,15 +15,7 @@ from qtpy.QtCore import QTimer
 
 from whorl.models import names, row
 from whorl.networks import available, photo_networks
-from whorl.plugin.layers import (
-    Cancelled,
-    Job,
-    LayerData,
-    contrast_range,
-    denoise_layer,
-    filter_layer,
-    preview_plane,
-)
+from whorl.plugin.layers import Cancelled, Job, LayerData, contrast_range, denoise_layer, filter_layer, preview_plane
 
 if TYPE_CHECKING:
     import napari.viewer
