@@ -45,6 +45,16 @@ def test_settings_follow_the_units(factor):
     assert other.time == pytest.approx(one.time, rel=1e-3)
 
 
+@pytest.mark.parametrize("factor", [1e-6, 256.0])
+def test_time_follows_the_units_of_a_diffusivity_that_has_some(factor):
+    """Total variation divides by the slope: its time is counted in grey values. So is the longest one."""
+    one, other = (
+        automatic_settings("perona-malik", [f * scene().double()], diffusivity="tv", noise=10 * f, engine="reference")
+        for f in (1.0, factor)
+    )
+    assert other.time == pytest.approx(factor * one.time, rel=1e-6)
+
+
 @pytest.mark.parametrize(("name", "shape"), [*((name, (20, 24)) for name in DENOISING), ("perona-malik", (7, 9, 8))])
 def test_results_do_not_depend_on_the_unit_of_length(name, shape):
     """Pixels twice as high as wide, in millimetres and in fractions of an inch."""

@@ -40,6 +40,16 @@ def test_everyone_chooses_alike(tmp_path, whorl_command, name, told):
     assert np.array_equal(tifffile.imread(tmp_path / "b.tif"), expected)
 
 
+@pytest.mark.parametrize("name", ["weickert-brox", "you-kaveh"])
+def test_files_are_measured_with_the_size_of_their_pixels(tmp_path, whorl_command, name):
+    tifffile.imwrite(tmp_path / "a.tif", PICTURE, resolution=(600, 300), resolutionunit="INCH")
+    answer = whorl_command("filter", "-m", name, tmp_path / "a.tif", tmp_path / "b.tif")
+    assert answer.code == 0, answer.err
+    expected = whorl.diffuse(PICTURE, name, spacing=(2.0, 1.0))
+    assert np.array_equal(tifffile.imread(tmp_path / "b.tif"), expected)
+    assert not np.array_equal(expected, whorl.diffuse(PICTURE, name))
+
+
 @pytest.mark.parametrize("name", DENOISING)
 def test_the_viewer_chooses_alike(name):
     policy = Filtering(name, time=0.5)

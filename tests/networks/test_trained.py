@@ -42,6 +42,9 @@ def test_a_network_called_with_an_array_removes_the_noise_of_that_array(name, no
     assert error(found, clean) < 0.7 * error(noisy, clean)
     np.testing.assert_array_equal(found, whorl.denoise(noisy, network=name, channel_axis=axis))
     np.testing.assert_array_equal(found, whorl.diffuse(noisy, network, channel_axis=axis))
+    tensor = network.denoise(torch.from_numpy(noisy), channel_axis=axis)  # with 8 bits, like the array
+    assert tensor.dtype == torch.uint8
+    np.testing.assert_array_equal(found, tensor)
     np.testing.assert_array_equal(
         network(noisy, noise, channel_axis=axis), network.denoise(noisy, noise, channel_axis=axis)
     )

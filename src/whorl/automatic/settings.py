@@ -92,7 +92,9 @@ def automatic_settings(
         # Nothing is to be removed: any contrast will do, for no time at all.
         return AutomaticSettings(0.0, 1.0, 0.0 if time is None else time)
     steepness = _steepness(name, samples[0].dim() - 2, **options)
-    contrast, longest = chosen.contrast * measured * steepness, LONGEST / steepness**2
+    contrast = chosen.contrast * measured * steepness
+    # Where g has no largest value of 1, as in total variation, it sets the unit of time.
+    longest = LONGEST / steepness**2 / build(name, contrast=contrast, **options).activation.law.maximum()
     if samples[0].dim() == 5:
         contrast, time = least_risk(
             name, samples, measured, contrast, time=time, longest=longest, engine=engine, **options
