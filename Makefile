@@ -31,10 +31,11 @@ SEED ?= 20220131
 test-random: $(VENV)/.dev
 	$(IN_TWO) -p randomly --randomly-seed $(SEED)
 
-# What `make test` leaves out: long runs, such as training killed ten times and the full test of the shipped networks.
+# What `make test` leaves out: long runs, such as training killed ten times and the full test of the shipped networks;
+# and the hunt for faults over fresh random models, pictures, volumes and damaged files.
 test-slow: $(VENV)/.dev
 	$(PYTEST) -m slow
-	HYPOTHESIS_PROFILE=long $(PYTEST) tests/properties
+	HYPOTHESIS_PROFILE=long $(PYTEST) --timeout 14400 tests/properties
 
 # Deliberate faults in each folder, and whether the tests notice them; which faults and tests: mutation/plans.py. For
 # example `make mutate WORDS="schemes energies"` or `make mutate WORDS="engines --sample 30 --write"`. With

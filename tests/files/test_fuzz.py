@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -42,5 +43,9 @@ def test_some_damaged_files(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(14400)
 def test_thousands_of_damaged_files(tmp_path):
-    check(tmp_path, -(-5000 // (len(FILES) + len(FOLDERS))), seed=0)
+    """Fresh ones in every run; the seed of a failure is shown beside it."""
+    seed = int(os.environ.get("WHORL_FUZZ_SEED", time.time_ns()))
+    print(f"WHORL_FUZZ_SEED={seed}")
+    check(tmp_path, -(-5000 // (len(FILES) + len(FOLDERS))), seed=seed)
