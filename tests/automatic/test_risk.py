@@ -79,6 +79,7 @@ def test_signs_turn_with_the_volume_and_are_as_good_as_random(scene, whole):
     signs = _signs(volume)
     for turned in (lambda u: u.flip(2), lambda u: u.transpose(3, 4), lambda u: u.transpose(2, 4).flip(3)):
         assert torch.equal(_signs(turned(volume).contiguous()), turned(signs))
+    assert torch.equal(_signs(2.0**-20 * volume), signs)  # in another unit
     # The mean of N signs, and that of the products of neighbours, is 0 up to a few of 1 / sqrt(N).
     means = [signs.mean(), *((signs.narrow(a, 0, 20) * signs.narrow(a, 1, 20)).mean() for a in (2, 3, 4))]
     assert max(map(abs, means)) < 5 * 2 / signs.numel() ** 0.5
