@@ -13,7 +13,7 @@ import whorl
 from whorl import diffusivities, models
 from whorl.schemes import SCHEMES
 
-fewer = settings(max_examples=max(10, settings.default.max_examples // 10))
+fewer = settings(max_examples=max(8, settings.default.max_examples // 10))
 """Each case takes many steps: those that are searched for the time, and those of the flow."""
 
 MODELS = [name for name in models.names() if models.row(name).rule is not None]
@@ -33,7 +33,7 @@ def cases(draw) -> dict:
     space = draw(st.sampled_from([2] if name in PLANE_ALONE else [2, 2, 3]))
     options = models.row(name).options
     laws = [law for law in diffusivities.names() if (name, law) != ("eed", "tv")] if "diffusivity" in options else []
-    side = st.integers(9, 40) if space == 2 else st.integers(6, 14)
+    side = st.integers(9, 40) if space == 2 else st.integers(6, 10)
     return {
         "model": name,
         "space": space,
