@@ -247,10 +247,7 @@ REGISTRY = {
     "onnx": Capabilities(
         dtypes=("float32",),
         lacking="cannot be exported as ONNX",
-        loops=(
-            replace(WRITTEN, laws=VARIATIONAL, varies=("scales",)),
-            replace(WRITTEN, laws=EDGES, varies=("scales",), single=True),
-        ),
+        loops=(replace(WRITTEN, varies=("scales",)),),
     ),
     "pt2": Capabilities(dtypes=("float32",), lacking="cannot be exported", loops=(WRITTEN,)),
     "page": Capabilities(

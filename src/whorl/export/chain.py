@@ -71,12 +71,12 @@ class Chain:
     outer: Tensor
     inner: Tensor
     activation: Activation
-    step: Step
+    form: Form
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def refuse(self, format: str) -> None:
         """Raise an error where the registry says that this format cannot hold the steps."""
-        refuse(self.step, format)
+        refuse(self.form, format)
 
     @property
     def steps(self) -> int:
@@ -97,7 +97,7 @@ def model_chain(model: Model, time: float | None = None, *, steps: int | None = 
         raise ValueError(
             f"{model.name}: a data term and known pixels belong to one picture and cannot be exported. Leave them out."
         )
-    refuse(model.description)
+    refuse(model.description.form())
     if steps is not None:
         if steps < 1:
             raise ValueError(f"{model.name}: steps must be at least 1, got {steps}.")
@@ -127,9 +127,8 @@ def noise_text(levels: tuple[float, float]) -> str:
     return " to ".join(f"{level:g}" for level in dict.fromkeys(levels))
 
 
-def refuse(step: Step, *formats: str) -> Form:
+def refuse(form: Form | str, *formats: str) -> Form:
     """The form of a step; an error that names the remedy where none of these formats, or of all, can hold it."""
-    form = step.form()
     missing = {name: REGISTRY[name].lacks(form) for name in FORMATS}
     if isinstance(form, Form) and not all(missing[name] for name in formats or FORMATS):
         return form
@@ -141,7 +140,7 @@ def refuse(step: Step, *formats: str) -> Form:
 @torch.no_grad()
 def chain_of(step: Step, numbers: Sequence[Numbers], about: Mapping[str, Any]) -> Chain:
     """The steps of a description with these numbers."""
-    form = refuse(step)
+    form = refuse(step.form())
     omega = step.operator.scale_weights(torch.zeros(1, dtype=torch.float64)).flatten()
     inside = step.activation.inside
     own = step.complete(Numbers(1.0))
@@ -152,14 +151,15 @@ def chain_of(step: Step, numbers: Sequence[Numbers], about: Mapping[str, Any]) -
         front = step.at(each).activation.diffusivity.maximum() / step.activation.diffusivity.maximum()
         outer.append(tau * front * omega * beta**2)
         weights = torch.ones_like(seen) if inside is None else torch.tensor(inside).to(seen)
-        inner.append(weights * seen**2 * ((own.contrast / contrast) ** 2).flatten())
+        shares = torch.ones(()) if each.contrast is None else ((own.contrast / contrast) ** 2).flatten()
+        inner.append(weights * seen**2 * shares.to(seen))
     return Chain(
         _bank(step.operator, form.flux),
         None if step.structure is None else _bank(step.structure, form.structure),
         torch.stack(outer).cpu(),
         torch.stack(inner).cpu(),
         without_scale_weights(step.activation),
-        step,
+        form,
         about,
     )
 

@@ -6,9 +6,12 @@ and :mod:`whorl.activations`, without the care for gradients that training needs
 
 from collections.abc import Callable
 
-from whorl.activations import Activation, Anisotropic, Isotropic
+from whorl.activations import Activation
+from whorl.activations.enhancing import TOGETHER
+from whorl.diffusivities import Diffusivity
 from whorl.export.graph import Graph
 from whorl.export.traced import diffusivity
+from whorl.steps import Form
 
 __all__ = ["Accumulate", "flux"]
 
@@ -16,24 +19,26 @@ Accumulate = Callable[[list[str]], list[str]]
 """From one quantity of every scale that steers to the sums over what is coupled, one for every scale of the flux."""
 
 
-def flux(graph: Graph, phi: Activation, v: list[str], seen: list[str], channels: int, total: Accumulate) -> list[str]:
+def flux(
+    graph: Graph, form: Form, phi: Activation, v: list[str], seen: list[str], channels: int, total: Accumulate
+) -> list[str]:
     """The flux of every scale from its responses ``v`` and the responses ``seen`` that steer the nonlinearity."""
-    if isinstance(phi, Anisotropic):
-        return _anisotropic(graph, phi, v, seen, channels, total)
+    if form.law not in ("uncoupled", "isotropic"):
+        return _by_eigenvalues(graph, form, phi.diffusivity, v, seen, channels, total)
     squares = [graph("Mul", part, part) for part in seen]
-    parts = 1 if isinstance(phi, Isotropic) else channels // phi.axes
-    if isinstance(phi, Isotropic):
+    parts = 1 if form.law == "isotropic" else channels // form.axes
+    if form.law == "isotropic":
         s2 = total([_sum_channels(graph, square) for square in squares])
     else:  # one weight per direction, shared by the parts of the direction
-        s2 = total([_fold_parts(graph, square, parts, phi.axes) for square in squares])
+        s2 = total([_fold_parts(graph, square, parts, form.axes) for square in squares])
     weights = [diffusivity(graph, phi.diffusivity, total, scale) for scale, total in enumerate(s2)]
     if parts > 1:
         weights = [graph("Concat", *[weight] * parts, axis=1) for weight in weights]
     return [graph("Mul", weight, part) for weight, part in zip(weights, v, strict=True)]
 
 
-def _anisotropic(
-    graph: Graph, phi: Anisotropic, v: list[str], seen: list[str], channels: int, total: Accumulate
+def _by_eigenvalues(
+    graph: Graph, form: Form, g: Diffusivity, v: list[str], seen: list[str], channels: int, total: Accumulate
 ) -> list[str]:
     J = [_structure(graph, part, channels) for part in seen]
     entries = zip(*(total([parts[entry] for parts in J]) for entry in range(3)), strict=True)
@@ -43,13 +48,16 @@ def _anisotropic(
         if each not in known:
             known[each] = _eigenvalues(graph, *each)
         half, large, small, width = known[each]
-        across = diffusivity(graph, phi.diffusivity, large, scale)
-        along = diffusivity(graph, phi.diffusivity, small, scale)
+        if form.law == "edge-enhancing" and not form.one_gradient:
+            # Along edges as much as on flat images, unless both directions are nearly alike; see the law.
+            small = graph("Mul", large, graph.number(0.0))
+            width = graph("Max", width, graph("Mul", large, graph.number(TOGETHER)))
+        across, along = diffusivity(graph, g, large, scale), diffusivity(graph, g, small, scale)
         secant = graph("Div", graph("Sub", across, along), width)
         middle = graph("Mul", graph("Add", across, along), graph.number(0.5))
         lean = graph("Mul", secant, half)
         a, b, c = graph("Add", middle, lean), graph("Mul", secant, each[1]), graph("Sub", middle, lean)
-        result.append(_matrix_product(graph, phi.gamma, (a, b, c), part, channels))
+        result.append(_matrix_product(graph, form.gamma, (a, b, c), part, channels))
     return result
 
 

@@ -1,5 +1,6 @@
 """Chains as ONNX files: one step in a loop, whatever the number of steps."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,8 @@ class _Step:
         v = self._responses(chain.bank, flat)
         seen = v if chain.seen is None else self._responses(chain.seen, flat)
         channels = (chain.seen or chain.bank).channels
-        parts = flux(graph, chain.activation, v, seen, channels, lambda each: self._accumulate(each, inner))
+        phi, total = chain.activation, partial(self._accumulate, weights=inner)
+        parts = flux(graph, chain.form, phi, v, seen, channels, total)
         force = graph("Reshape", self._adjoint(chain.bank, parts, outer), self.sizes.shape)
         graph.named("image_after", "Sub", u, force)
 
@@ -100,11 +102,11 @@ class _Step:
 
     def _accumulate(self, quantities: list[str], weights: list[str]) -> list[str]:
         """Sum over the coupled scales and image channels: one sum for every scale of the flux."""
-        couple, count = self.chain.activation.couple, len(self.chain.bank.gaussians)
+        form = self.chain.form
         terms = [self.graph("Mul", q, w) for q, w in zip(quantities, weights, strict=True)]
-        sums = [self._sum(terms)] if "scales" in couple else terms
-        totals = [self._couple_channels(each) for each in sums] if "channels" in couple else sums
-        return totals * count if len(totals) == 1 else totals
+        sums = [self._sum(terms)] if form.couple_scales else terms
+        totals = [self._couple_channels(each) for each in sums] if form.couple_channels else sums
+        return totals * len(form.flux.taps) if len(totals) == 1 else totals
 
     def _sum(self, terms: list[str]) -> str:
         return terms[0] if len(terms) == 1 else self.graph("Sum", *terms)
