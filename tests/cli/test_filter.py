@@ -351,3 +351,37 @@ def test_wide_strips_are_decoded_once(tmp_path, whorl_command, monkeypatch):
     assert whorl_command(*words).code == 0
     assert sorted(decoded) == list(range(600))
     assert np.array_equal(files.read(tmp_path / "b.tif").samples, expected(image[..., None]))
+
+
+@pytest.mark.parametrize("kind", ["slide.png", "sparse.zarr", "brain.nii.gz"])
+def test_content_on_an_eighth_of_a_blank_scan_is_filtered(tmp_path, whorl_command, kind):
+    """Paper around a section, chunks that were never written, a brain without its skull: blank parts do not vote."""
+    draw = np.random.default_rng(0)
+    source, target = tmp_path / kind, tmp_path / f"out-{kind}"
+    if kind == "slide.png":
+        scan = np.full((240, 260), 255, np.uint8)
+        scan[30:120, 40:127] = (120 + draw.normal(0, 12, (90, 87))).round()
+        written(source, scan)
+    elif kind == "sparse.zarr":
+        zarr = pytest.importorskip("zarr")
+        scan = np.zeros((256, 256), np.float32)
+        scan[64:160, 128:212] = 120 + draw.normal(0, 12, (96, 84))
+        stored = zarr.create_array(source, shape=scan.shape, chunks=(64, 64), dtype="f4", fill_value=0)
+        stored[64:192, 128:256] = scan[64:192, 128:256]
+    else:
+        nibabel = pytest.importorskip("nibabel")
+        scan = np.zeros((40, 44, 42), np.float32)
+        scan[8:28, 10:32, 12:33] = 120 + draw.normal(0, 12, (20, 22, 21))
+        nibabel.save(nibabel.Nifti1Image(scan, np.eye(4)), source)
+    words = ("--model", "perona-malik") if kind == "brain.nii.gz" else ()
+    answer = whorl_command("filter", "--json", *words, source, target)
+    assert answer.code == 0, answer.err
+    page = json.loads(answer.out)["files"][0]["pages"][0]
+    assert page["noise"] == pytest.approx(12, rel=0.06)
+    assert page["time"] > 0.1
+    assert "copied" not in page
+
+
+def written(path, grey):
+    layout = files.Layout(*grey.shape, 1, grey.dtype, "grey")
+    files.write(path, files.Picture(grey[..., None], layout))

@@ -246,19 +246,20 @@ def votes(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor
     for axis in range(u.dim()):
         before, here, after = (difference.narrow(axis, start, u.shape[axis] - 2) for start in range(3))
         difference = (before - 2 * here + after) / math.sqrt(6)
-    hole, square = 3 ** u.dim(), RING ** u.dim()
-    ring = (box(u, [RING] * u.dim()) - box(u, [3] * u.dim())) / (square - hole)
+    shown = (~blank(u)).double()
+    around, ring = (box(v, [RING] * u.dim()) - box(v, [3] * u.dim()) for v in (shown, shown * u))
+    around = around.clamp_min(1)
     # The narrow filter looks one pixel far, and must not look at blank ones.
-    counted = (box(blank(u).double(), [3] * u.dim()) == 0).double()
+    counted = (box(shown, [3] * u.dim()) == 3 ** u.dim()).double()
     inner = counted[(slice(1, -1),) * u.dim()]
     # Counts are whole numbers, and sums of them exact: which windows vote does not depend on the order of summation.
     count, count_inner = box(counted, sides), box(inner, sides, margin=1)
     chosen = torch.minimum(count, count_inner) >= math.prod(sides) / 2
     cut = counted * ((u <= black) | (u >= white))
     squares = box(inner * difference.square(), sides, margin=1)[chosen] / count_inner[chosen]
-    around = box(counted * (u - ring).square(), sides)[chosen] / count[chosen] / (1 + 1 / (square - hole))
+    deviations = box(counted * (u - ring / around).square() / (1 + 1 / around), sides)[chosen] / count[chosen]
     mean, share = (box(values, sides)[chosen] / count[chosen] for values in (counted * u, cut))
-    return squares.clamp_min(0), around, mean, share
+    return squares.clamp_min(0), deviations.clamp_min(0), mean, share
 
 
 def ratio_of(ring: Tensor, narrow: Tensor, degrees: float) -> float:

@@ -108,9 +108,10 @@ function blank(values, shape) {
 // Of every window that is not half blank: squares of narrow filter and ring, mean, share of samples cut off.
 function votes(u, shape, black, white) {
   const [height, width] = shape, within = [height - 2, width - 2], sides = windowSides(shape), whole = sides[0] * sides[1];
-  const three = [3, 3], square = ringSide ** 2, around = square - 9;
-  const [wide, near] = [box(u, shape, [ringSide, ringSide]), box(u, shape, three)];
-  const counted = box(Float64Array.from(blank(u, shape)), shape, three).map((number) => (number === 0 ? 1 : 0));
+  const three = [3, 3], shown = Float64Array.from(blank(u, shape), (empty) => 1 - empty), near = box(shown, shape, three);
+  const hollow = (values) => { const inside = box(values, shape, three); return box(values, shape, [ringSide, ringSide]).map((sum, i) => sum - inside[i]); };
+  const around = hollow(shown).map((number) => Math.max(number, 1)), ringSums = hollow(u.map((v, i) => shown[i] * v));
+  const counted = near.map((number) => (number === 9 ? 1 : 0));
   const inner = new Float64Array(within[0] * within[1]), squares = new Float64Array(inner.length);
   const along = (i) => u[i - 1] - 2 * u[i] + u[i + 1];
   for (let y = 1, k = 0; y < height - 1; ++y)
@@ -120,13 +121,13 @@ function votes(u, shape, black, white) {
     }
   const count = box(counted, shape, sides), countInner = box(inner, within, sides, 1), sums = [
     box(squares, within, sides, 1),
-    box(u.map((v, i) => counted[i] * (v - (wide[i] - near[i]) / around) ** 2), shape, sides),
+    box(u.map((v, i) => (counted[i] * (v - ringSums[i] / around[i]) ** 2) / (1 + 1 / around[i])), shape, sides),
     box(u.map((v, i) => counted[i] * v), shape, sides),
     box(u.map((v, i) => (counted[i] && (v <= black || v >= white) ? 1 : 0)), shape, sides)];
   const chosen = [];
   count.forEach((number, i) => { if (Math.min(number, countInner[i]) >= whole / 2) chosen.push(i); });
   const [narrow, ring, mean, cut] = sums.map((values, column) => Float64Array.from(chosen, (i) => values[i] / (column ? count : countInner)[i]));
-  return [narrow.map((v) => Math.max(v, 0)), ring.map((v) => v / (1 + 1 / around)), mean, cut];
+  return [narrow.map((v) => Math.max(v, 0)), ring.map((v) => Math.max(v, 0)), mean, cut];
 }
 
 // Odd, and no longer than the picture without its border.
