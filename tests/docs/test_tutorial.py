@@ -47,10 +47,11 @@ def test_every_command_runs(
     assert (tmp_path / "smooth-python.png").is_file()
 
 
-def test_python_of_the_denoising_page_runs() -> None:
+@pytest.mark.parametrize("page", ["denoising.rst", "noise.rst"])
+def test_python_of_the_pages_on_noise_runs(page) -> None:
     namespace: dict[str, object] = {}
-    text = (DOCS / "denoising.rst").read_text(encoding="utf-8")
+    text = (DOCS / page).read_text(encoding="utf-8")
     blocks = re.findall(r"\.\. code-block:: python\n\n((?:   .*\n|\n)+)", text)
     assert len(blocks) == 2
     for block in blocks:
-        exec(compile("\n".join(line[3:] for line in block.splitlines()), "denoising.rst", "exec"), namespace)
+        exec(compile("\n".join(line[3:] for line in block.splitlines()), page, "exec"), namespace)
