@@ -165,3 +165,20 @@ def test_a_full_disk_is_one_line_with_the_name(tmp_path, name):
     assert (answer.returncode, answer.stderr.count("\n")) == (2, 1), answer.stderr
     assert f"{name}: cannot be written (File too large)" in answer.stderr
     assert [entry for entry in listing(tmp_path) if not entry.startswith("x")] == ["a.tif"]
+
+
+def test_contents_reach_the_disk_before_the_name_and_the_name_before_the_end(tmp_path, monkeypatch):
+    flushed = []
+    real = os.fsync
+
+    def fsync(descriptor):
+        flushed.append((Path(os.readlink(f"/proc/self/fd/{descriptor}")), (tmp_path / "deep" / "a.txt").exists()))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with beside(tmp_path / "deep" / "a.txt") as part:
+        part.write_text("one")
+    assert flushed == [(part, False), (tmp_path / "deep", True)]
+    with beside(tmp_path / "deep" / "b.txt") as part:  # the folder exists by now
+        part.write_text("two")
+    assert (tmp_path / "deep" / "b.txt").read_text() == "two"

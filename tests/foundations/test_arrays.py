@@ -6,6 +6,7 @@ import torch
 
 import whorl
 from whorl.foundations.arrays import from_tensor, to_tensor
+from whorl.foundations.samples import rounded
 
 WHOLE = [torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32]
 
@@ -40,3 +41,37 @@ def test_bytes_as_tensor_and_as_array_are_filtered_alike():
     np.testing.assert_array_equal(tensor.numpy(), array)
     exact = whorl.diffuse(values.astype(np.float64), **settings)
     assert np.abs(array - exact).max() <= 0.5 + 1e-3
+
+
+STORED = {
+    "read only": lambda u: np.frombuffer(u.tobytes(), u.dtype).reshape(u.shape),
+    "other byte order": lambda u: u.astype(u.dtype.newbyteorder()),
+    "backwards": lambda u: u[::-1][::-1].copy()[::-1, ::-1][::-1, ::-1],
+    "mirrored": lambda u: np.ascontiguousarray(u[:, ::-1])[:, ::-1],
+    "not aligned": lambda u: np.frombuffer(b" " + u.tobytes(), np.uint8)[1:].copy().view(u.dtype).reshape(u.shape),
+    "every second": lambda u: np.repeat(u, 2, 0)[::2],
+    "turned": lambda u: np.ascontiguousarray(u.T).T,
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", ["f4", "f8", "u1", "i2", "i8", "f2"])
+@pytest.mark.parametrize("how", STORED.values(), ids=STORED)
+def test_arrays_are_taken_however_they_are_stored(how, dtype):
+    values = np.random.default_rng(0).integers(0, 100, (4, 5)).astype(dtype)
+    tensor = to_tensor(how(values))
+    assert tensor.is_contiguous()
+    np.testing.assert_array_equal(tensor[0, 0].numpy(), values)
+
+
+def test_axes_may_have_one_entry_but_not_none():
+    assert to_tensor(np.zeros((1, 5), np.float32)).shape == (1, 1, 1, 5)
+    with pytest.raises(ValueError, match="non-empty axes"):
+        to_tensor(np.zeros((0, 5), np.float32))
+
+
+def test_limits_of_32_bits_are_reached_from_single_precision():
+    values = np.array([3e9, -3e9, 2.5], np.float32)
+    assert rounded(values, np.dtype("i4")).tolist() == [2**31 - 1, -(2**31), 2]
+    assert rounded(values, np.dtype("u4")).tolist() == [3_000_000_000, 0, 2]
+    assert rounded(np.array([1e20, -1e20]), np.dtype("i8")).tolist() == [2**63 - 1024, -(2**63)]

@@ -58,3 +58,28 @@ def test_squares_keep_four_decades_below_the_largest_number(norm, dtype):
     assert validation.squarable(u, norm, "test") is u
     with pytest.raises(ValueError, match="overflow"):
         validation.squarable(u * (1.001 / 0.999), norm, "test")
+
+
+def test_outputs_beside_the_image_are_taken_and_those_upon_it_refused():
+    """Two tensors in one piece of memory: next to each other, on one another, and woven into each other."""
+    room = torch.zeros(64)
+    u = room[:24].view(1, 1, 4, 6)
+    assert validation.receiver(room[24:48].view(1, 1, 4, 6), u, "test") is not None
+    with pytest.raises(ValueError, match="shares memory"):
+        validation.receiver(room[23:47].view(1, 1, 4, 6), u, "test")
+    second = room.view(1, 1, 4, 16)[..., 8:14]  # rows of another image between the rows of this one
+    with pytest.raises(ValueError, match="shares memory"):
+        validation.receiver(room[38:62].view(1, 1, 4, 6), second, "test")
+    assert validation.receiver(torch.zeros(1, 1, 4, 6), second, "test") is not None
+    last = room.view(1, 1, 4, 16)[..., :3, 8:14]  # ends at 46
+    assert validation.receiver(room[46:64].view(1, 1, 3, 6), last, "test") is not None
+    with pytest.raises(ValueError, match="shares memory"):
+        validation.receiver(room[45:63].view(1, 1, 3, 6), last, "test")
+
+
+def test_rows_of_positive_numbers_have_one_length():
+    assert Positive([[1.0, 2.0], [3.0, 4.0]])().shape == (2, 2)
+    assert Positive([1.0])().shape == (1,)
+    for wrong in ([[1.0, 2.0], [3.0]], [[1.0], 2.0], [], [[]], "12"):
+        with pytest.raises(ValueError, match="rows of equal length"):
+            Positive(wrong)
