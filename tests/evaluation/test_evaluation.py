@@ -67,3 +67,13 @@ def test_summary_over_seeds():
     assert summarise([0.0, 1.0] * 10).high - 0.5 == pytest.approx(1.96 * statistics.stdev([0, 1] * 10) / math.sqrt(20))
     with pytest.raises(ValueError, match="no values"):
         summarise([])
+
+
+def test_noise_is_added_and_two_angles_are_enough():
+    scenes = TestScenes(RectangleSet(2, size=24), (10,))
+    clean, noisy = scenes.pairs(10)
+    assert torch.equal(noisy, clean + RectangleSet(2, size=24).noise_only())
+    errors = torch.tensor([[1.0, 2.0], [3.0, 1.0]])
+    assert AngleTable((1, 2), errors).expected_variance() > 0
+    assert math.isnan(AngleTable((1,), errors[:1]).expected_variance())
+    assert math.isnan(AngleTable((1, 2), errors[:, :1]).expected_variance())

@@ -172,13 +172,15 @@ def test_contents_reach_the_disk_before_the_name_and_the_name_before_the_end(tmp
     real = os.fsync
 
     def fsync(descriptor):
-        flushed.append((Path(os.readlink(f"/proc/self/fd/{descriptor}")), (tmp_path / "deep" / "a.txt").exists()))
+        flushed.append(
+            (Path(os.readlink(f"/proc/self/fd/{descriptor}")), (tmp_path / "two" / "deep" / "a.txt").exists())
+        )
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with beside(tmp_path / "deep" / "a.txt") as part:
+    with beside(tmp_path / "two" / "deep" / "a.txt") as part:
         part.write_text("one")
-    assert flushed == [(part, False), (tmp_path / "deep", True)]
-    with beside(tmp_path / "deep" / "b.txt") as part:  # the folder exists by now
+    assert flushed == [(part, False), (tmp_path / "two" / "deep", True)]
+    with beside(tmp_path / "two" / "deep" / "b.txt") as part:  # the folder exists by now
         part.write_text("two")
-    assert (tmp_path / "deep" / "b.txt").read_text() == "two"
+    assert (tmp_path / "two" / "deep" / "b.txt").read_text() == "two"
