@@ -242,24 +242,34 @@ def _sides(shape: Sequence[int]) -> list[int]:
 
 def votes(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Of every window that is not half blank: squares of narrow filter and ring, mean, share of samples cut off."""
-    difference, sides = u, _sides(u.shape)
-    for axis in range(u.dim()):
-        before, here, after = (difference.narrow(axis, start, u.shape[axis] - 2) for start in range(3))
-        difference = (before - 2 * here + after) / math.sqrt(6)
-    shown = (~blank(u)).double()
-    around, ring = (box(v, [RING] * u.dim()) - box(v, [3] * u.dim()) for v in (shown, shown * u))
-    around = around.clamp_min(1)
+    sides, inside = _sides(u.shape), (slice(1, -1),) * u.dim()
+    shown = ~blank(u)
     # The narrow filter looks one pixel far, and must not look at blank ones.
-    counted = (box(shown, [3] * u.dim()) == 3 ** u.dim()).double()
-    inner = counted[(slice(1, -1),) * u.dim()]
+    counted = box(shown.double(), [3] * u.dim()) == 3 ** u.dim()
     # Counts are whole numbers, and sums of them exact: which windows vote does not depend on the order of summation.
-    count, count_inner = box(counted, sides), box(inner, sides, margin=1)
-    chosen = torch.minimum(count, count_inner) >= math.prod(sides) / 2
-    cut = counted * ((u <= black) | (u >= white))
-    squares = box(inner * difference.square(), sides, margin=1)[chosen] / count_inner[chosen]
-    deviations = box(counted * (u - ring / around).square() / (1 + 1 / around), sides)[chosen] / count[chosen]
-    mean, share = (box(values, sides)[chosen] / count[chosen] for values in (counted * u, cut))
-    return squares.clamp_min(0), deviations.clamp_min(0), mean, share
+    count, count_inside = box(counted.double(), sides), box(counted[inside].double(), sides, margin=1)
+    chosen = torch.minimum(count, count_inside) >= math.prod(sides) / 2
+    count, count_inside = count[chosen], count_inside[chosen]
+    narrow = box(_narrow(u).square_().mul_(counted[inside]), sides, margin=1)[chosen] / count_inside
+    ring = box(_ring(u, shown).mul_(counted), sides)[chosen] / count
+    mean = box(u * counted, sides)[chosen] / count
+    cut = box((((u <= black) | (u >= white)) & counted).double(), sides)[chosen] / count
+    return narrow.clamp_min(0), ring.clamp_min(0), mean, cut
+
+
+def _narrow(u: Tensor) -> Tensor:
+    """The second difference along every axis, where both neighbours are; on white noise it is noise of its strength."""
+    for axis in range(u.dim()):
+        before, here, after = (u.narrow(axis, start, u.shape[axis] - 2) for start in range(3))
+        u = (before - 2 * here + after) / math.sqrt(6)
+    return u
+
+
+def _ring(u: Tensor, shown: Tensor) -> Tensor:
+    """The squared difference of every pixel from the mean of the ring around it, without the ring's own noise."""
+    count, total = (box(v, [RING] * u.dim()) - box(v, [3] * u.dim()) for v in (shown.double(), u * shown))
+    count.clamp_min_(1)
+    return (u - total / count).square_() / (1 + 1 / count)
 
 
 def ratio_of(ring: Tensor, narrow: Tensor, degrees: float) -> float:
