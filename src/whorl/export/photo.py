@@ -6,7 +6,6 @@ the size of the picture, is the adjoint.
 """
 
 import copy
-import warnings
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,7 @@ from whorl.blocks.gated import LearnedBlock, StableGatedBlock
 from whorl.blocks.guided import SteppedMap
 from whorl.export.chain import noise_text
 from whorl.export.graph import Graph, picture
-from whorl.export.pt2 import written_out
+from whorl.export.pt2 import program_of
 from whorl.foundations.strict_json import strict_json
 from whorl.networks import ModelCard, PhotoNetwork
 from whorl.networks.denoiser import REFERENCE_LEVEL
@@ -57,9 +56,7 @@ def photo_program(card: ModelCard) -> ExportedProgram:
     free = {0: Dim.DYNAMIC, 2: Dim("height", min=8), 3: Dim("width", min=8)}
     given, shapes = (probe, torch.tensor(REFERENCE_LEVEL)), (free, None)
     count = 2 if network.takes_level else 1
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # about torch's own parts, nothing the caller can act on
-        return written_out(torch.export.export(_Fixed(network).eval(), given[:count], dynamic_shapes=shapes[:count]))
+    return program_of(_Fixed(network), given[:count], shapes[:count])
 
 
 class _Fixed(nn.Module):

@@ -3,15 +3,17 @@
 import operator
 import warnings
 from functools import reduce
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 from torch.fx import GraphModule
 
 from whorl.export.chain import Chain
 from whorl.export.convolutions import ConvolutionChain
 
-__all__ = ["METADATA", "exported_program", "written_out"]
+__all__ = ["METADATA", "exported_program", "program_of"]
 
 METADATA = "whorl.json"
 """The extra file of the archive that says what is inside: ``torch.export.load(path, extra_files={METADATA: ""})``."""
@@ -24,13 +26,14 @@ def exported_program(chain: Chain, channels: int = 1) -> ExportedProgram:
         raise ValueError(f"export: channels must be at least 1, got {channels}.")
     probe = torch.zeros(2, channels, 5, 6)  # different numbers above 1, so that none is taken for a constant or another
     free = {0: Dim.DYNAMIC, 2: Dim.DYNAMIC, 3: Dim.DYNAMIC}
+    return program_of(ConvolutionChain(chain), (probe,), (free,))
+
+
+def program_of(module: nn.Module, given: tuple[Tensor, ...], shapes: tuple[Any, ...]) -> ExportedProgram:
+    """A module as a program that torch can save, for tensors like those given whose ``shapes`` say what is free."""
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # about torch's own parts, nothing the caller can act on
-        return written_out(torch.export.export(ConvolutionChain(chain).eval(), (probe,), dynamic_shapes=(free,)))
-
-
-def written_out(program: ExportedProgram) -> ExportedProgram:
-    """The program in a form that torch can save."""
+        program = torch.export.export(module.eval(), given, dynamic_shapes=shapes)
     for part in program.graph_module.modules():
         if isinstance(part, GraphModule):
             _write_sums_out(part)

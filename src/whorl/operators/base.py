@@ -112,6 +112,10 @@ class Operator(nn.Module, ABC):
     def _parts(self, dimension: int) -> Derivative | None:
         return None
 
+    def numbers(self) -> tuple[Tensor | None, Tensor | None]:
+        """The weights of its scales: omega in the inner product, and beta; None for an operator without scales."""
+        return None, None
+
     def squared_norm_bound(self, dimension: int | None = None) -> float:
         r"""A proven bound :math:`\|K\|^2 \le` this number; found once for each state of the trained weights."""
         dimension = self.settle(dimension)

@@ -121,6 +121,9 @@ class ScaleStack(Around):
         inner, taps = self.operator.parts(dimension), [G.weights_along(dimension) for G in self._members()]
         return inner and inner.on_scales(*taps, omega=tuple(self.omega.tolist()))
 
+    def numbers(self) -> tuple[Tensor, Tensor]:
+        return self.omega, self.beta
+
     @property
     def radius(self) -> int:
         return max(G.radius for G in self._members())

@@ -96,7 +96,7 @@ class Step:
 
         Made once, and again only if somebody has written into the buffers of the modules since.
         """
-        weights = getattr(self.operator, "omega", None), self.activation.scale_weights
+        weights = self.operator.numbers()[0], self.activation.scale_weights
         state = tuple(None if part is None else version(part) for part in weights)
         if dimension not in self._forms or self._forms[dimension][0] != state:
             self._forms[dimension] = state, form_of(dimension, self.operator, self.activation, self.structure)
@@ -131,7 +131,7 @@ class Step:
 
     def own(self) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """The step's own contrast and weights of the scales in flux and structure, None where it has no scales."""
-        return self.activation.law.contrast, _beta(self.operator), _beta(self.steering)
+        return self.activation.law.contrast, self.operator.numbers()[1], self.steering.numbers()[1]
 
     def at(self, numbers: Numbers) -> "Step":
         """The same step with modules that carry these numbers instead of their own; derivatives reach the numbers."""
@@ -157,12 +157,6 @@ class Step:
         """Everything in the modules that may be trained."""
         for module in self.modules():
             yield from module.parameters()
-
-
-def _beta(operator: Operator) -> Tensor | None:
-    """The weights of the scales of an operator that has some."""
-    found: Tensor | None = getattr(operator, "beta", None)
-    return found
 
 
 STEPS: WeakValueDictionary[int, Step] = WeakValueDictionary()

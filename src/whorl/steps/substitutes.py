@@ -25,7 +25,7 @@ def with_contrast(activation: Activation, contrast: Tensor) -> Activation:
 
 def with_beta(operator: Operator, beta: Tensor | None) -> Operator:
     """The operator with these weights of its scales; itself where it has none."""
-    return operator if beta is None or not hasattr(operator, "beta") else _with(operator, "beta", beta)
+    return operator if beta is None or operator.numbers()[1] is None else _with(operator, "beta", beta)
 
 
 def without_scale_weights(activation: Activation) -> Activation:
