@@ -140,7 +140,8 @@ def trained(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in (*COMPILED, *COUPLINGS) if not name.startswith(("ced", "edge-continuing"))]
+    "name",
+    [*(n for n, m in COMPILED.items() if REGISTRY["numba"].gives(m.description.form()) == "all"), *COUPLINGS],
 )
 def test_derivatives_agree_with_autograd(name, rng):
     block = trained(name)
