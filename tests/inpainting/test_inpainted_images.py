@@ -144,3 +144,22 @@ def test_a_built_model_stays_where_it_is():
     with pytest.raises(Exception, match=r"meta|aten"):
         whorl.inpaint(image, mask, model, device="meta", engine="reference")
     assert {value.device.type for value in model.state_dict().values()} == {"cpu"}
+
+
+def test_masks_of_two_numbers_are_those_of_true_and_false():
+    image, mask = picture(np.float64)
+    expected = whorl.inpaint(image, mask, "homogeneous", engine="reference")
+    for top in (1, 255):
+        found = whorl.inpaint(image, top * mask.astype(np.uint8), "homogeneous", engine="reference")
+        assert np.array_equal(found, expected)
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        whorl.inpaint(image, 2 * mask.astype(np.uint8), "homogeneous")
+
+
+def test_neither_an_offset_nor_the_unit_of_the_values_matters():
+    """Contrast and tolerance are counted in grey values between the darkest and the brightest known pixel."""
+    image, mask = picture(np.float64)
+    image = image + 60.0 * (image > 50)
+    filled = whorl.inpaint(image, mask, engine="reference")
+    assert np.abs(whorl.inpaint(image - 1000, mask, engine="reference") + 1000 - filled).max() < 1e-8
+    assert np.abs(whorl.inpaint(1e-3 * image, mask, engine="reference") / 1e-3 - filled).max() < 1e-8
