@@ -130,12 +130,19 @@ def test_the_noise_has_the_level_that_comes_with_it():
 
 
 def test_small_pictures_and_empty_folders_are_refused(tmp_path):
+    from PIL import Image
+
     with pytest.raises(ShapeError, match="smallest picture has 40"):
         NoisyPatches(PICTURES, (25.0, 25.0), size=64)
     with pytest.raises(FileError, match="no pictures"):
         photographs(tmp_path)
     with pytest.raises(FileError, match="no such folder"):
         photographs(tmp_path / "missing")
+    Image.fromarray(np.zeros((8, 40), np.uint8)).save(tmp_path / "flat.png")
+    with pytest.raises(FileError, match=r"flat.png: 40 x 8 pixels; at least 16"):
+        photographs(tmp_path, smallest=16)
+    assert photographs(tmp_path, smallest=8)["flat.png"].shape == (1, 8, 40)
+    (tmp_path / "flat.png").unlink()
     (tmp_path / "broken.png").write_bytes(b"not a picture")
     with pytest.raises(FileError, match=r"broken.png.*cannot be read"):
         photographs(tmp_path)
