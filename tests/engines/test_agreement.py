@@ -32,9 +32,9 @@ def both(model, u, time, **options):
         return model(u, time, engine="numba", **options), model(u, time, engine="reference", **options)
 
 
-def test_second_order_models_have_a_compiled_form():
+def test_the_papers_models_have_a_compiled_form():
     named = {"perona-malik", "gerig", "weickert-brox", "multiscale-isotropic", "multiscale-anisotropic", "uncoupled"}
-    assert named | {"eed"} <= set(COMPILED)
+    assert named | {"eed", "you-kaveh", "lysaker"} <= set(COMPILED)
 
 
 @pytest.mark.parametrize("name", COMPILED)

@@ -17,6 +17,8 @@ FAST = {
     "perona-malik": models.build("perona-malik", contrast=12.0),
     "weickert-brox": models.build("weickert-brox", contrast=12.0),
     "eed": models.build("eed", contrast=12.0),
+    "you-kaveh": models.build("you-kaveh", contrast=12.0),
+    "lysaker": models.build("lysaker", contrast=12.0),
     "multiscale-isotropic": models.build("multiscale-isotropic", contrast=12.0, scales=3),
 }
 
@@ -56,6 +58,8 @@ def test_bits_do_not_depend_on_threads(model, rng):
         for threads in (1, 2, 5):
             torch.set_num_threads(threads)
             results.append(run(model, u))
+            if engines.REGISTRY["numba"].gives(model.description.form()) != "all":
+                continue
             source = u.clone().requires_grad_()
             tau = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
             done = engines.advance(model.description, source, [Numbers(tau)], "numba")
@@ -63,7 +67,7 @@ def test_bits_do_not_depend_on_threads(model, rng):
     finally:
         torch.set_num_threads(before)
     assert all(torch.equal(results[0], other) for other in results)
-    assert all(torch.equal(a, b) for other in block_sums for a, b in zip(block_sums[0], other, strict=True))
+    assert all(torch.equal(a, b) for other in block_sums[1:] for a, b in zip(block_sums[0], other, strict=True))
 
 
 def test_quarter_turns_and_mirrors_carry_over(model, dtype, rng):
@@ -105,7 +109,7 @@ def test_auto_takes_the_compiled_engine(rng):
     assert engines.select(model.description, u).name == "numba"
 
 
-@pytest.mark.parametrize("name", ["you-kaveh", "lysaker", "weickert-integration", "multiscale, scale-adaptive"])
+@pytest.mark.parametrize("name", ["weickert-integration", "multiscale, scale-adaptive"])
 def test_a_model_without_compiled_form_falls_back_and_says_so_once(name, rng, caplog):
     selection._say_once.cache_clear()
     model, u = catalogue.MODELS[name], catalogue.noise(rng, 1, 1, 9, 9)

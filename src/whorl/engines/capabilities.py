@@ -225,7 +225,7 @@ REGISTRY = {
         loops=(
             Loops(VARIATIONAL, gives="all", rho=-1),
             Loops(EDGES, gives="all", rho=-1, single=True),
-            Loops(("isotropic",), derivatives=("laplacian",), diffusivities=("homogeneous",), structures="pointwise"),
+            Loops(("isotropic",), derivatives=("laplacian", "hessian"), structures="pointwise", channels=False),
             Loops(("anisotropic", *EDGES, *SMOOTHED)),
             Loops((*VARIATIONAL, *EDGES), cells=("wide",), rho=-1, structures="one"),
             Loops(EVERY_LAW, dimension=3, rho=79, structures="one"),

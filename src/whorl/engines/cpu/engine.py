@@ -14,12 +14,14 @@ from whorl.engines.cpu.plane.by_strips import by_strips, diffusion_tensors
 from whorl.engines.cpu.plane.fields import fields_of, gradients
 from whorl.engines.cpu.plane.held import held
 from whorl.engines.cpu.plane.passes import in_passes
+from whorl.engines.cpu.plane.second_derivatives import by_second_derivatives
 from whorl.engines.cpu.plane.strips import ALONG, BACK, STEP
 from whorl.engines.cpu.plane.wide import wide_step
 from whorl.engines.cpu.space.volumes import advance_volume
 from whorl.engines.cpu.threads import alone
 from whorl.engines.cpu.workspace import flat, fresh, precision
 from whorl.engines.differentiable import ForwardEngine, form_of
+from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, GatedNumbers, GatedStep, Numbers, Step
 
 __all__ = ["NumbaEngine"]
@@ -43,6 +45,11 @@ class NumbaEngine(ForwardEngine):
         if form.flux.cell == "wide":
             into = out if only else None
             return steps.one_by_one(u, lambda u, k: wide_step(form, u, values[k], into, steer))
+        if form.flux.order == 2 and (form.flux.name, form.diffusivity) != ("laplacian", "homogeneous"):
+            into = out if only else None
+            if steps.frozen:
+                return ReferenceEngine().advance(steps, u)
+            return steps.one_by_one(u, lambda u, k: by_second_derivatives(form, u, values[k], into))
         if len({each[1:] for each in values}) <= 1:
             if steps.frozen and form.flux.plain and values:
                 return in_passes(form, u, values, mixes, out, held(step, u), diffusion_tensors(form, u, values[0]))

@@ -31,7 +31,7 @@ from whorl.engines.cpu.learned.lanes import LANES
 from whorl.engines.cpu.learned.matrix_product import product
 from whorl.engines.cpu.learned.numbers import Maps, Room, maps_of, offsets, sizes
 from whorl.engines.cpu.learned.stencil_rows import TOGETHER, mix_stencils, transpose_stencils
-from whorl.engines.cpu.plane.rows import copy_row
+from whorl.engines.cpu.plane.rows import load_row
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.operators.orbits import RADIUS, padded
@@ -87,18 +87,6 @@ def applied(step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
     return out
 
 
-@compiled()
-def _load(u: Any, base: int, H: int, W: int, y: int, x: int, rows: Any, target: int, n: int) -> None:
-    """Columns ``x <= . < x + n`` of a row, mirrored where they lie beyond the border."""
-    line = base + mirrored(y, H) * W
-    begin, end = min(max(0, -x), n), max(0, min(n, W - x))
-    for j in range(begin):
-        put(rows, target + j, at(u, line + mirrored(x + j, W)))
-    copy_row(u, line + x + begin, rows, target + begin, end - begin)
-    for j in range(max(begin, end), n):
-        put(rows, target + j, at(u, line + mirrored(x + j, W)))
-
-
 _padded = compiled(inside=True)(padded)
 
 
@@ -146,12 +134,12 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
         left, width, first = x0 - margin - RADIUS, x1 - x0 + 2 * (margin + RADIUS), y0 - margin
         for y in range(first - RADIUS, first + RADIUS):
             for c in range(C):
-                _load(u, base + c * H * W, H, W, y, left, stream, (y % 5 * C + c) * wide + LANES - RADIUS, width)
+                load_row(u, base + c * H * W, H, W, y, left, stream, (y % 5 * C + c) * wide + LANES - RADIUS, width)
         for y in range(first, y1 + margin):
             five = _five(y, C * wide)
             next_row = base + mirrored(y + 3, H) * W + x0
             for c in range(C):
-                _load(u, base + c * H * W, H, W, y + 2, left, stream, five[4] + c * wide - RADIUS, width)
+                load_row(u, base + c * H * W, H, W, y + 2, left, stream, five[4] + c * wide - RADIUS, width)
                 for x in range(0, x1 - x0, 16):
                     expect(u, next_row + c * H * W + x)
             new = y % (rho + 1) * size + LANES

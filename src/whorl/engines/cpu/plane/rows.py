@@ -6,10 +6,11 @@ Each loop is short and plain enough to be vectorised. A chunk of n pixels has n 
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put
+from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.plane.cells import collect, entries, flow, haar, joint, measure, meet, spread, store
 from whorl.engines.cpu.plane.tensors import respond
 
-__all__ = ["LANE", "copy_row", "divergence_row", "flux", "keep_row", "mirror_ends", "mix_row", "pull_row"]
+__all__ = ["LANE", "copy_row", "divergence_row", "flux", "keep_row", "load_row", "mirror_ends", "mix_row", "pull_row"]
 __all__ += ["step_alone", "step_three", "step_under", "structure", "tensor"]
 
 
@@ -158,6 +159,18 @@ def copy_row(u: Any, source: int, rows: Any, target: int, n: int) -> None:
     """Copy n pixels."""
     for j in range(n):
         put(rows, target + j, at(u, source + j))
+
+
+@compiled()
+def load_row(u: Any, base: int, H: int, W: int, y: int, x: int, rows: Any, target: int, n: int) -> None:
+    """Columns ``x <= . < x + n`` of a row, mirrored where they lie beyond the border."""
+    line = base + mirrored(y, H) * W
+    begin, end = min(max(0, -x), n), max(0, min(n, W - x))
+    for j in range(begin):
+        put(rows, target + j, at(u, line + mirrored(x + j, W)))
+    copy_row(u, line + x + begin, rows, target + begin, end - begin)
+    for j in range(max(begin, end), n):
+        put(rows, target + j, at(u, line + mirrored(x + j, W)))
 
 
 @compiled()
