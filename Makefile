@@ -43,8 +43,10 @@ test-slow: $(VENV)/.dev
 mutate: $(VENV)/.dev
 	$(BIN)/python -m mutation.mutate $(WORDS)
 
-# The page's WebAssembly kernel is committed; rebuild it after a change in web/kernel (needs clang and lld).
-kernel:
+# The page's WebAssembly kernel is committed; rebuild it after a change in web/kernel or in the formulas that it takes
+# from the library (needs clang and lld).
+kernel: $(VENV)/.core
+	$(BIN)/python -m whorl.page.kernel
 	web/build.sh
 
 # Take the documentation's pictures of the page anew (needs Chromium and node).

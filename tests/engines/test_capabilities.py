@@ -47,10 +47,10 @@ def test_every_law_and_diffusivity_is_taken_by_the_engines_that_claim_it(law, ki
 
 def test_the_compiled_functions_are_those_of_the_registry():
     pytest.importorskip("numba")
-    from whorl.engines.cpu.diffusivities import FUNCTIONS
+    from whorl.engines.cpu.diffusivities import KINDS
     from whorl.engines.cpu.plane.fields import LAWS
 
-    assert set(FUNCTIONS) == set(REGISTRY["numba"].loops[0].diffusivities)
+    assert set(KINDS) == set(REGISTRY["numba"].loops[0].diffusivities)
     assert set(LAWS) == set(REGISTRY["numba"].laws())
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from whorl import diffusivities
 from whorl.models import names
+from whorl.page import kernel
 from whorl.page.catalogue import ALPHAS, TARGET, describe
 
 
@@ -46,3 +47,7 @@ def test_kernel_knows_the_same_names(drive: Any, committed: dict[str, Any]) -> N
     assert {part["law"] for model in committed["models"].values() for part in (model, model["twin"])} <= set(
         known["laws"]
     )
+
+
+def test_header_of_the_kernel_has_the_formulas_of_the_library() -> None:
+    assert kernel.TARGET.read_text(encoding="utf-8") == kernel.header(), "stale: run make kernel"

@@ -11,7 +11,7 @@
  * so that six coefficients make a stencil of either component. Beyond its border the picture is mirrored; fields of a
  * mirrored picture are mirrored fields, so nothing has to be folded back.
  */
-#include "diffusivities.h"
+#include "exponentials.h"
 #include "kernel.h"
 
 enum {

@@ -118,7 +118,7 @@ LOOP by_law(int law, int kind, PLANE J11, PLANE J12, PLANE J22, int n, float con
 void EXPORT(diffusion_tensor)(PLANE J11, PLANE J12, PLANE J22, int n, int law, int kind, float contrast) {
     const float scale = 1.0f / (contrast * contrast);
     switch (kind) {
-#define BRANCH(name, g) case KIND_##name: by_law(law, KIND_##name, J11, J12, J22, n, contrast, scale); break;
+#define BRANCH(name, word, g) case KIND_##name: by_law(law, KIND_##name, J11, J12, J22, n, contrast, scale); break;
         DIFFUSIVITIES(BRANCH)
 #undef BRANCH
     }
@@ -126,7 +126,7 @@ void EXPORT(diffusion_tensor)(PLANE J11, PLANE J12, PLANE J22, int n, int law, i
 
 /* The names in the order of their numbers, for the page; 0 after the last. */
 const char *EXPORT(diffusivity_name)(int kind) {
-#define WORD(name, g) #name,
+#define WORD(name, word, g) word,
     static const char *const words[] = { DIFFUSIVITIES(WORD) };
 #undef WORD
     return kind < KINDS ? words[kind] : 0;

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.positive import Numbers, Positive
 from whorl.foundations.quotient import quotient
 
@@ -58,7 +59,16 @@ class Diffusivity(Contrasted, ABC):
     """What ``diffusivity=`` calls it."""
 
     closed_form: bool = False
-    """Whether it is written in the compiled engines, too."""
+    r"""Whether the contrast is its one number, so that compiled engines, the export and the page have it, too.
+
+    They write down ``forward``, ``slope`` and ``secant`` of ``shape``, a function :math:`h` of :math:`s^2/\lambda^2`.
+    """
+
+    amplitude: int = 0
+    r"""The power p of the contrast in :math:`g(s^2) = \lambda^p\, h(s^2/\lambda^2)`."""
+
+    shape: "type[Diffusivity] | None" = None
+    """The diffusivity h where it is another one with the contrast 1; by default it is this one."""
 
     if TYPE_CHECKING:  # torch leaves the type of a call open
 
@@ -114,11 +124,15 @@ class Diffusivity(Contrasted, ABC):
         squared = self._contrast_squared(x)
         width = y - x
         near = width.abs() < 0.05 * squared
-        close = sum(
+        close = ordered_sum(
             w * self.slope(x + node * torch.where(near, width, 0)) for node, w in zip(NODES, WEIGHTS, strict=True)
         )
         distant = quotient(self(y) - self(x), torch.where(near, 1, width))
-        return torch.where(near, torch.as_tensor(close), distant)
+        return torch.where(near, close, distant)
+
+    def secant(self, x: Tensor, y: Tensor, at_x: Tensor, at_y: Tensor) -> Tensor:
+        """The same for ``x <= y`` as compiled engines have it, which know the values at both; without gradients."""
+        return self.divided_difference(x, y)
 
     def _contrast_squared(self, like: Tensor) -> Tensor:
         """The squared contrast in the precision of the image, which must not be promoted."""

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from whorl.diffusivities.base import Diffusivity
 from whorl.foundations.quotient import quotient
+from whorl.foundations.traced import primitive
 
 __all__ = ["CLASSICAL", "Charbonnier", "Exponential", "Homogeneous", "Rational", "RegularisedTV", "Tukey", "Weickert"]
 
@@ -34,6 +35,12 @@ class Exponential(Diffusivity):
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         return self.slope(x) * _relative_decay((y - x) / self._twice(x))
+
+    def secant(self, x: Tensor, y: Tensor, at_x: Tensor, at_y: Tensor) -> Tensor:
+        # Both values save another exponential.
+        z = (y - x) / self._twice(x)
+        near, far = at_x * decay_series(z.clamp_max(_NEAR)), (at_x - at_y) / z.clamp_min(_NEAR)
+        return -torch.where(z < _NEAR, near, far) / self._twice(x)
 
     def _twice(self, like: Tensor) -> Tensor:
         return 2 * self._contrast_squared(like)
@@ -102,7 +109,7 @@ class RegularisedTV(Diffusivity):
     tensor(0.2000)
     """
 
-    name, closed_form = "tv", True
+    name, closed_form, amplitude, shape = "tv", True, -1, Charbonnier
 
     def forward(self, s2: Tensor) -> Tensor:
         return torch.rsqrt(s2 + self._contrast_squared(s2))
@@ -233,15 +240,21 @@ CLASSICAL: tuple[type[Diffusivity], ...] = (
 )
 """All of them; every engine, the export and the page have each."""
 
-_CONSTANT = 3.31488
+_CONSTANT, _NEAR = 3.31488, 0.3
 
 
 def _relative_decay(z: Tensor) -> Tensor:
     """``(1 - exp(-z)) / z`` with value and gradient exact near ``z = 0``, where it is a power series."""
-    near = z.abs() < 0.3
-    small = torch.where(near, z, 0)
-    series = torch.ones_like(small)
-    for k in range(12, 1, -1):
-        series = 1 - small / k * series
+    near = z.abs() < _NEAR
+    series = decay_series(torch.where(near, z, 0))
     large = torch.where(near, 1, z)
     return torch.where(near, series, -torch.expm1(-large) / large)
+
+
+@primitive
+def decay_series(z: Tensor) -> Tensor:
+    """``(1 - exp(-z)) / z`` by its power series, for small ``z``."""
+    series = torch.ones_like(z)
+    for k in range(12, 1, -1):
+        series = 1 - z / k * series
+    return series

@@ -1,4 +1,4 @@
-"""Formulas written for tensors, written down as ONNX operations instead of being computed."""
+"""Formulas written for tensors as ONNX operations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +8,7 @@ from torch import Tensor
 
 from whorl.diffusivities import Diffusivity
 from whorl.export.graph import Graph
+from whorl.foundations.traced import Traced
 
 __all__ = ["diffusivity"]
 
@@ -16,73 +17,31 @@ def diffusivity(graph: Graph, g: Diffusivity, s2: str, scale: int = 0) -> str:
     """The name of ``g(s2)``, with the contrast of the given scale where every scale has its own."""
     if "channels" in g.varies:
         raise ValueError("export: a contrast per channel cannot be written as ONNX. Use --format pt2 instead.")
-    with torch.no_grad():
-        found: Any = g(Traced(graph, s2, scale))  # type: ignore[arg-type]
-    name: str = found.name
-    return name
+    try:
+        with torch.no_grad():
+            found: Any = g(Traced("symbol", s2))  # type: ignore[arg-type]
+    except (AttributeError, ValueError) as error:
+        raise ValueError(f"export: {error} Use --format pt2 instead.") from None
+    return written(graph, found, scale)
 
 
-class Traced:
-    """A value of a graph, for which arithmetic and the functions of torch below append operations to the graph.
+def written(graph: Graph, formula: Any, scale: int = 0) -> str:
+    """The name of a traced value. Tensors in it are constants; of a vector over scales that of this scale counts."""
+    known: dict[int, str] = {}
 
-    Tensors it meets are constants; of a vector over the scales the number of this scale counts.
-    """
+    def name(value: Any) -> str:
+        if not isinstance(value, Traced):
+            numbers = value.detach().flatten().tolist() if isinstance(value, Tensor) else [float(value)]
+            return graph.number(numbers[scale if len(numbers) > 1 else 0])
+        if value.name == "symbol":
+            return str(value.arguments[0])
+        if value.name not in OPERATIONS:
+            raise ValueError(f"export: {value.name} cannot be written as ONNX. Use --format pt2 instead.")
+        if id(value) not in known:
+            known[id(value)] = OPERATIONS[value.name](graph, *(name(each) for each in value.arguments))
+        return known[id(value)]
 
-    dtype = torch.float32
-
-    def __init__(self, graph: Graph, name: str, scale: int) -> None:
-        self.graph, self.name, self.scale = graph, name, scale
-
-    def dim(self) -> int:
-        """As many axes as the responses of an image have."""
-        return 6
-
-    @classmethod
-    def __torch_function__(cls, function: Any, types: Any, arguments: Any = (), options: Any = None) -> "Traced":
-        name = function.__name__.strip("_")
-        if options or name not in OPERATIONS:
-            raise ValueError(f"export: torch.{name} cannot be written as ONNX. Use --format pt2 instead.")
-        owner = next(each for each in arguments if isinstance(each, Traced))
-        return owner._apply(name, *arguments)
-
-    def __getattr__(self, name: str) -> Callable[..., "Traced"]:
-        if name not in OPERATIONS:
-            raise AttributeError(f"export: {name} cannot be written as ONNX. Use --format pt2 instead.")
-        return lambda *arguments: self._apply(name, self, *arguments)
-
-    def __add__(self, other: Any) -> "Traced":
-        return self._apply("add", self, other)
-
-    def __sub__(self, other: Any) -> "Traced":
-        return self._apply("sub", self, other)
-
-    def __rsub__(self, other: Any) -> "Traced":
-        return self._apply("sub", other, self)
-
-    def __mul__(self, other: Any) -> "Traced":
-        return self._apply("mul", self, other)
-
-    def __truediv__(self, other: Any) -> "Traced":
-        return self._apply("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> "Traced":
-        return self._apply("div", other, self)
-
-    def __pow__(self, other: Any) -> "Traced":
-        return self._apply("pow", self, other)
-
-    def __neg__(self) -> "Traced":
-        return self._apply("neg", self)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def _apply(self, operation: str, *arguments: Any) -> "Traced":
-        names = [each.name if isinstance(each, Traced) else self._constant(each) for each in arguments]
-        return Traced(self.graph, OPERATIONS[operation](self.graph, *names), self.scale)
-
-    def _constant(self, value: Any) -> str:
-        numbers = value.detach().flatten().tolist() if isinstance(value, Tensor) else [float(value)]
-        return self.graph.number(numbers[self.scale if len(numbers) > 1 else 0])
+    return name(formula)
 
 
 def _expm1(graph: Graph, x: str) -> str:
@@ -93,26 +52,31 @@ def _ones(graph: Graph, x: str) -> str:
     return graph("Add", graph("Mul", x, graph.number(0.0)), graph.number(1.0))
 
 
+def _operation(name: str) -> Callable[..., str]:
+    return lambda graph, *names: graph(name, *names)
+
+
 OPERATIONS: dict[str, Callable[..., str]] = {
-    "add": lambda graph, x, y: graph("Add", x, y),
-    "sub": lambda graph, x, y: graph("Sub", x, y),
-    "rsub": lambda graph, x, y: graph("Sub", y, x),
-    "mul": lambda graph, x, y: graph("Mul", x, y),
-    "rmul": lambda graph, x, y: graph("Mul", x, y),
-    "div": lambda graph, x, y: graph("Div", x, y),
-    "truediv": lambda graph, x, y: graph("Div", x, y),
-    "rtruediv": lambda graph, x, y: graph("Div", y, x),
-    "rdiv": lambda graph, x, y: graph("Div", y, x),
-    "pow": lambda graph, x, y: graph("Pow", x, y),
-    "neg": lambda graph, x: graph("Neg", x),
-    "exp": lambda graph, x: graph("Exp", x),
+    "add": _operation("Add"),
+    "sub": _operation("Sub"),
+    "mul": _operation("Mul"),
+    "truediv": _operation("Div"),
+    "pow": _operation("Pow"),
+    "neg": _operation("Neg"),
+    "abs": _operation("Abs"),
+    "exp": _operation("Exp"),
     "expm1": _expm1,
-    "reciprocal": lambda graph, x: graph("Reciprocal", x),
-    "sqrt": lambda graph, x: graph("Sqrt", x),
+    "reciprocal": _operation("Reciprocal"),
+    "sqrt": _operation("Sqrt"),
     "rsqrt": lambda graph, x: graph("Reciprocal", graph("Sqrt", x)),
     "square": lambda graph, x: graph("Mul", x, x),
-    "clamp_min": lambda graph, x, y: graph("Max", x, y),
-    "clamp_max": lambda graph, x, y: graph("Min", x, y),
+    "clamp_min": _operation("Max"),
+    "clamp_max": _operation("Min"),
+    "minimum": _operation("Min"),
+    "maximum": _operation("Max"),
+    "where": _operation("Where"),
+    "lt": _operation("Less"),
+    "gt": _operation("Greater"),
     "ones_like": _ones,
 }
-"""The functions of torch that have an ONNX operation here, by name."""
+"""The functions that have an ONNX operation here, by the names that torch has for them."""

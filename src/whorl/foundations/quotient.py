@@ -3,9 +3,12 @@
 import torch
 from torch import Tensor
 
+from whorl.foundations.traced import primitive
+
 __all__ = ["quotient"]
 
 
+@primitive
 def quotient(x: Tensor | float, y: Tensor) -> Tensor:
     """``x / y``, with derivatives that are right for tiny and for huge ``y``.
 

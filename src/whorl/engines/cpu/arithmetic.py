@@ -100,12 +100,15 @@ def intrinsic(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def source_stamp() -> int:
-    """A number that changes with any source file of this folder and its rooms.
+    """A number that changes with any source file of this folder, its rooms, and the formulas written for it.
 
     Numba's cache looks at one file only; kernels are built with this stamp among their constants, so that a change in
     a function they call is noticed too.
     """
-    text = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
+    here = Path(__file__).parent
+    folders = [here.parents[1] / name for name in ("activations", "diffusivities", "engines", "foundations")]
+    files = [*here.rglob("*.py"), *(path for folder in folders for path in folder.glob("*.py"))]
+    text = b"".join(path.read_bytes() for path in sorted(files))
     return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
 
 

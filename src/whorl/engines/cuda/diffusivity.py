@@ -17,87 +17,101 @@ finite and right on flat images.
 # mypy: disable-error-code="no-untyped-def, untyped-decorator"
 # fmt: off
 
+import linecache
+import math
+from typing import Any
+
 import triton
 import triton.language as tl
 
+from whorl.engines.formulas import statements
+from whorl.engines.leaves import LEAVES
+
+_WORDS = {
+    "number": "{}",
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "truediv": "{} / {}",
+    "neg": "-{}",
+    "abs": "tl.abs({})",
+    "lt": "{} < {}",
+    "gt": "{} > {}",
+    "eq": "{} == {}",
+    "and": "{} & {}",
+    "or": "{} | {}",
+    "where": "tl.where({}, {}, {})",
+    "minimum": "tl.minimum({}, {})",
+    "maximum": "tl.maximum({}, {})",
+    "fma": "{} * {} + {}",
+    "sqrt": "tl.sqrt({})",
+    "rsqrt": "tl.rsqrt({})",
+    "inverse": "inverse({})",
+    "exp2": "tl.exp2({})",
+    "fall": "fall({})",
+    "decay_series": "decay_series({})",
+}
+"""How Triton writes each operation."""
+
+
+def written(name: str, arguments: str, part: str) -> Any:
+    """A function of all diffusivities: their values, slopes or secants, chosen by the constant ``KIND``."""
+    lines = ["@triton.jit", f"def {name}({arguments}, KIND: tl.constexpr):"]
+    like = arguments.split(",")[0]
+    for kind, leaf in LEAVES.items():
+        body, found = statements(lambda operation, *words: _WORDS[operation].format(*words), getattr(leaf, part))
+        factor = "i2" if leaf.exponent is None else f"{leaf.exponent / math.log(2)!r} * i2"
+        lines += [f"    if KIND == {kind!r}:", f"        rate, unit = {factor}, i2"]
+        alone = "" if body else f" + tl.zeros_like({like})"
+        lines += [f"        {line}" for line in body] + [f"        result = {found[0]}{alone}"]
+    text = "\n".join([*lines, "    return result", ""])
+    where = f"<{name} from whorl.diffusivities>"
+    linecache.cache[where] = len(text), None, text.splitlines(keepends=True), where
+    names = {"triton": triton, "tl": tl, "__name__": __name__}
+    names |= {"inverse": inverse, "fall": fall, "decay_series": decay_series}
+    exec(compile(text, where, "exec"), names)
+    return names[name]
+
+
 
 @triton.jit
-def tukey_rest(s2, i2):
-    """The root of Tukey's biweight."""
-    rest = 1.0 - 0.2 * i2 * s2
-    return tl.where(rest < 0.0, 0.0, rest)
+def inverse(x):
+    """One over a number from 1 on, by a single instruction; a quotient would care for those near 0, too."""
+    root = tl.rsqrt(x)
+    return root * root
 
 
 @triton.jit
-def diffusivity(s2, i2, KIND: tl.constexpr):
-    """g(s2)."""
-    if KIND == "homogeneous":
-        g = tl.zeros_like(s2) + 1.0
-    elif KIND == "exponential":
-        g = tl.exp2((-0.7213475204444817 * i2) * s2)  # log2(e) / 2; a single instruction, as is the root below
-    elif KIND == "rational":
-        root = tl.rsqrt(1.0 + i2 * s2)  # of numbers from 1 on: a quotient would care for those near 0, too
-        g = root * root
-    elif KIND == "charbonnier" or KIND == "tv":
-        g = tl.rsqrt(1.0 + i2 * s2)
-    elif KIND == "tukey":
-        rest = tukey_rest(s2, i2)
-        g = rest * rest
-    else:
-        t = tl.where(i2 * s2 < 0.2, 0.2, i2 * s2)  # below, exp(-2000) has long been zero; NaN stays NaN
-        q = 3.31488 / (t * t * t * t)
-        series = q * (1.0 - q * (0.5 - q * (1.0 / 6.0 - q * (1.0 / 24.0))))
-        g = tl.where(q < 0.05, series, 1.0 - tl.exp(-q))
-    return g
+def fall(t):
+    """1 - 2^t for t <= 0, exact also where 2^t is nearly 1."""
+    q = -0.6931471805599453 * t
+    series = q * (1.0 - q * (0.5 - q * (1.0 / 6.0 - q * (1.0 / 24.0))))
+    return tl.where(q < 0.05, series, 1.0 - tl.exp2(t))
+
+
+@triton.jit
+def decay_series(z):
+    """(1 - exp(-z)) / z for 0 <= z <= 0.3 by its power series."""
+    return 1.0 - z * (1/2 - z * (1/6 - z * (1/24 - z * (1/120 - z * (1/720 - z * (1/5040))))))
+
+
+diffusivity = written("diffusivity", "s2, i2", "value")
+"""``g(s2)``."""
+
+slope_at = written("slope_at", "s2, h, i2", "slope")
+secant = written("secant", "low, width, h, h_far, i2", "secant")
 
 
 @triton.jit
 def slope(s2, i2, KIND: tl.constexpr):
     """g'(s2)."""
-    if KIND == "homogeneous":
-        d = tl.zeros_like(s2)
-    elif KIND == "exponential":
-        d = -0.5 * i2 * tl.exp(-0.5 * i2 * s2)
-    elif KIND == "rational":
-        g = 1.0 / (1.0 + i2 * s2)
-        d = -i2 * g * g
-    elif KIND == "charbonnier" or KIND == "tv":
-        g = tl.rsqrt(1.0 + i2 * s2)
-        d = -0.5 * i2 * g * g * g
-    elif KIND == "tukey":
-        d = -0.4 * i2 * tukey_rest(s2, i2)
-    else:
-        t = tl.where(i2 * s2 < 0.2, 0.2, i2 * s2)
-        q = 3.31488 / (t * t * t * t)
-        d = -4.0 * i2 * q / t * tl.exp(-q)
-    return d
+    return slope_at(s2, diffusivity(s2, i2, KIND), i2, KIND)
 
 
 @triton.jit
 def divided_difference(m, delta, upper, lower, i2, KIND: tl.constexpr):
-    """(g(m + delta) - g(m - delta)) / (2 delta), from the two values where that is exact."""
-    if KIND == "homogeneous":
-        h = tl.zeros_like(m)
-    elif KIND == "exponential":
-        x = 0.5 * i2 * delta
-        x2 = x * x
-        near = -0.5 * i2 * 0.5 * (upper + lower) * (1.0 - x2 * (1.0 / 3.0 - x2 * (2.0 / 15.0 - x2 * (17.0 / 315.0))))
-        h = tl.where(x < 0.2, near, (upper - lower) / (2.0 * tl.maximum(delta, 1e-37)))
-    elif KIND == "rational":
-        h = -i2 * upper * lower
-    elif KIND == "charbonnier" or KIND == "tv":
-        h = -i2 * (upper * lower) * (upper * lower) / (upper + lower)
-    elif KIND == "tukey":
-        near = tukey_rest(tl.maximum(m - delta, 0.0), i2)
-        far = tukey_rest(m + delta, i2)
-        h = -(near + far) * tl.where(far > 0.0, 0.2 * i2, near / (2.0 * tl.maximum(delta, 1e-37)))
-    else:
-        # The mean of g' over the interval by three Gauss points where the quotient would cancel.
-        step = 0.7745966692414834 * delta
-        outer = slope(m + step, i2, KIND) + slope(m - step, i2, KIND)
-        near = (5.0 * outer + 8.0 * slope(m, i2, KIND)) * (1.0 / 18.0)
-        h = tl.where(delta < 0.05 * m, near, (upper - lower) / (2.0 * tl.maximum(delta, 1e-37)))
-    return h
+    """(g(m + delta) - g(m - delta)) / (2 delta), from the two values."""
+    return secant(tl.maximum(m - delta, 0.0), 2.0 * delta, lower, upper, i2, KIND)
 
 
 @triton.jit

@@ -27,7 +27,7 @@ def _scalar(kind: int, n: int, J: Any, S: Any, rate: float, unit: float) -> None
         s2 = at(J, j)
         h = value(kind, s2, rate)
         put(J, j, h)
-        put(S, j, at(S, j) * slope(kind, s2, h, rate, unit))
+        put(S, j, at(S, j) * slope(kind, s2, h, unit))
 
 
 def _linearise_uncoupled(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
@@ -45,8 +45,8 @@ def _linearise_anisotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, 
         centre, split, radius = parted(xx, xy, yy)
         top, low = centre + radius, max(centre - radius, zero(xx))
         h_top, h_low = value(kind, top, rate), value(kind, low, rate)
-        slope_top, slope_low = slope(kind, top, h_top, rate, unit), slope(kind, low, h_low, rate, unit)
-        s = secant(kind, low, radius + radius, h_low, h_top, rate, unit)
+        slope_top, slope_low = slope(kind, top, h_top, unit), slope(kind, low, h_low, unit)
+        s = secant(kind, low, radius + radius, h_low, h_top, unit)
         mean = half(xx) * (h_top + h_low)
         store(coupling, j, Ja, Jb, Jc, fma(s, split, mean), s * xy, fma(-s, split, mean))
         _turn(j, split, xy, radius, s, slope_top, slope_low, s * xy, Sa, Sb, Sc, Sr)
@@ -58,9 +58,9 @@ def _linearise_edges(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):
         _, split, radius = parted(xx, xy, yy)
         s2 = xx + yy
         h = value(kind, s2, rate)
-        s = secant(kind, zero(xx), s2, one(xx), h, rate, unit)
+        s = secant(kind, zero(xx), s2, one(xx), h, unit)
         store(coupling, j, Ja, Jb, Jc, fma(s, xx, one(xx)), s * xy, fma(s, yy, one(xx)))
-        _turn(j, split, xy, radius, s, slope(kind, s2, h, rate, unit), zero(xx), s * xy, Sa, Sb, Sc, Sr)
+        _turn(j, split, xy, radius, s, slope(kind, s2, h, unit), zero(xx), s * xy, Sa, Sb, Sc, Sr)
 
 
 @compiled(inside=True)
