@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 import torch
 
+from whorl.activations import SymmetricMatrix
+from whorl.activations.enhancing import SPECTRAL
+from whorl.activations.tensors import upper
 from whorl.diffusivities import CLASSICAL, Diffusivity
 from whorl.engines.formulas import lowered, statements
-from whorl.engines.leaves import Leaf
+from whorl.engines.leaves import SPECTRA, Leaf
 from whorl.foundations.traced import Traced
 
 CONTRAST = 1.7
@@ -21,7 +24,7 @@ NUMPY = {
     "inverse": "1 / {}", "abs": "np.abs({})", "lt": "{} < {}", "gt": "{} > {}", "eq": "{} == {}", "and": "{} & {}",
     "or": "{} | {}", "where": "np.where({}, {}, {})", "fma": "{} * {} + {}", "sqrt": "np.sqrt({})",
     "rsqrt": "1 / np.sqrt({})", "exp2": "np.exp2({})", "fall": "-np.expm1(np.log(2) * {})",
-    "decay_series": "-np.expm1(-{0}) / np.maximum({0}, 1e-300) + ({0} == 0)",
+    "decay_series": "-np.expm1(-{0}) / np.maximum({0}, 1e-300) + ({0} == 0)", "g": "g({})",
 }  # fmt: skip
 
 
@@ -57,11 +60,12 @@ class Gaussian(Diffusivity):
         return -x * torch.exp(-x) / self._contrast_squared(s2)
 
 
-def computed(node, **names):
+def computed(node, shape=LOW.shape, **names):
     """The value of a node, by NumPy in float64."""
     lines, (found,) = statements(lambda name, *words: NUMPY[name].format(*words), node)
-    exec("\n".join([*lines, f"result = {found}"]), {"np": np}, names)
-    return np.broadcast_to(names["result"], LOW.shape)
+    names["np"] = np
+    exec("\n".join([*lines, f"result = {found}"]), names)
+    return np.broadcast_to(names["result"], shape)
 
 
 @pytest.mark.parametrize("kind", [*CLASSICAL, Lorentzian, Gaussian], ids=lambda kind: kind.name)
@@ -83,6 +87,26 @@ def test_a_leaf_is_the_diffusivity_its_slope_and_its_secant(kind):
         # Values that differ by a width differ by their rounding, too, divided by the width.
         noise = 4e-16 / max(float(width), 0.05 * CONTRAST**2)
         np.testing.assert_allclose(front * secant, g.divided_difference(LOW, LOW + width), rtol=1e-9, atol=noise)
+
+
+@pytest.mark.parametrize("name", SPECTRAL)
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_a_spectrum_is_that_of_the_law(name, dimension):
+    """Of diagonal structure tensors the diffusion tensor is diagonal: its entries are the eigenvalues."""
+    law, spectrum = SPECTRAL[name], SPECTRA[dimension][name]
+    mu = torch.tensor([[8.0, 5.0, 2.0], [3.0, 0.9, 0.0], [0.4, 0.2, 0.1], [60.0, 1.0, 0.5]], dtype=torch.float64)
+    mu = mu[:, [0, 2]] if dimension == 2 else mu
+    J = SymmetricMatrix(*(mu[:, i] if i == j else 0 * mu[:, i] for i, j in upper(dimension)))
+    D = law.tensor(SymmetricMatrix(*(entry.view(1, 1, 1, 1, 1, -1) for entry in J)))
+    expected = np.stack([D.entry(i, i).flatten().numpy() for i in range(dimension)])
+    names = {f"mu{i + 1}": mu[:, i].numpy() for i in range(dimension)}
+    names |= {"gap": (mu[:, 0] - mu[:, -1]).numpy(), "rate": 1.0, "floor": getattr(law, "across", 0.0)}
+    g = law.diffusivity and (lambda s2: law.diffusivity(torch.as_tensor(s2)).numpy())
+    found = np.stack([computed(node, (len(mu),), g=g, **names) for node in spectrum.eigenvalues])
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-15)  # eigenvalues up to 1
+    both = computed(spectrum.mean, (len(mu),), g=g, **names), computed(spectrum.rise, (len(mu),), g=g, **names)
+    np.testing.assert_allclose(both[0], (expected[0] + expected[-1]) / 2, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(both[1], expected[0] - expected[-1], rtol=1e-9, atol=1e-15)
 
 
 def test_arguments_inside_exponentials_alone_take_the_factor_into_the_rate():

@@ -10,8 +10,9 @@ import torch
 pytest.importorskip("numba")
 
 from whorl.engines.cpu.arithmetic import compiled, put
+from whorl.engines.cpu.laws import ANISOTROPIC
 from whorl.engines.cpu.space import volumes
-from whorl.engines.cpu.space.cells import ANISOTROPIC, LANE, entries
+from whorl.engines.cpu.space.cells import LANE, entries
 from whorl.engines.cpu.space.tensors import _together, eigen
 from whorl.engines.cpu.space.volumes import advance_volume
 from whorl.models import build

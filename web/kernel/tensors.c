@@ -2,6 +2,11 @@
 #include "diffusivities.h"
 #include "kernel.h"
 
+/* g(s2); `scale` is 1 / contrast^2, prepared by the caller. */
+static inline float diffusivity(int kind, float s2, float contrast, float scale) {
+    return front(kind, contrast) * shape(kind, s2, scale);
+}
+
 #define LOOP static inline __attribute__((always_inline)) void
 
 /* D = g(tr J) I */
@@ -39,24 +44,6 @@ LOOP anisotropic(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contras
     }
 }
 
-/* D with the eigenvalue `last` along and `last + rise` across, where `gap` parts the eigenvalues of J. */
-#define BETWEEN(last, rise, gap)                                                                        \
-    const float secant = (gap) > 1e-38f ? (rise) / (gap) : 0.0f, centre = (last) + 0.5f * (rise);        \
-    J11[i] = centre + secant * h;                                                                        \
-    J12[i] = secant * J12[i];                                                                            \
-    J22[i] = centre - secant * h;
-
-/* g(mu_1) across edges and g(0) along them; nearly equal eigenvalues have no direction, and both get the mean. */
-LOOP edge_enhancing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
-    const float flat = diffusivity(kind, 0.0f, contrast, scale);
-    for (int i = 0; i < n; ++i) {
-        const float m = 0.5f * (J11[i] + J22[i]), h = 0.5f * (J11[i] - J22[i]);
-        const float d = __builtin_sqrtf(h * h + J12[i] * J12[i]), mu = m + d, least = 1e-3f * mu;
-        const float rise = diffusivity(kind, mu, contrast, scale) - flat, gap = 2.0f * d > least ? 2.0f * d : least;
-        BETWEEN(flat, rise, gap)
-    }
-}
-
 /* (contrast^2 + mu_2) / (contrast^2 + mu_1) across edges and 1 along them: the inverse of contrast^2 I + J, scaled. */
 LOOP edge_continuing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
     (void)kind, (void)scale;
@@ -70,20 +57,25 @@ LOOP edge_continuing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float con
     }
 }
 
-/* a across lines and a + (1 - a) exp(-contrast^4 / (mu_1 - mu_2)^2) along them, a = 0.001. It sees h = (J11 - J22) / 2 in
- * the place of J11, and J12. A coherence below contrast^2 / 9 has an exponential of nothing. */
-LOOP coherence_enhancing(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
-    (void)kind, (void)scale;
-    const float across = 0.001f, power = contrast * contrast * (contrast * contrast), least = power * (1.0f / 81.0f);
-    for (int i = 0; i < n; ++i) {
-        const float h = J11[i], squared = 4.0f * (h * h + J12[i] * J12[i]); /* of the coherence */
-        const float inverse = 1.0f / (squared < least ? least : squared);
-        const float along = (1.0f - across) * exponential_of(-power * inverse), secant = -along * __builtin_sqrtf(inverse);
-        J11[i] = across + 0.5f * along + secant * h;
-        J12[i] = secant * J12[i];
-        J22[i] = across + 0.5f * along - secant * h;
+/* A law of eigenvalues: D = mean I + secant (J - m I), where nearly equal eigenvalues, which have no direction, both get
+ * the mean. A law that does not look at the trace sees (J11 - J22) / 2 in the place of J11. */
+#define SPECTRAL(name, word, together, trace, shaped)                                                              \
+    LOOP name(int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {                      \
+        const float before = shaped ? front(kind, contrast) : 1.0f;                                                 \
+        for (int i = 0; i < n; ++i) {                                                                               \
+            const float m = trace ? 0.5f * (J11[i] + J22[i]) : 0.0f, h = trace ? 0.5f * (J11[i] - J22[i]) : J11[i]; \
+            const float d = __builtin_sqrtf(h * h + J12[i] * J12[i]), mu1 = m + d, mu2 = m > d ? m - d : 0.0f;      \
+            const float least = (together) * mu1, gap = 2.0f * d > least ? 2.0f * d : least;                        \
+            float both[2];                                                                                          \
+            spectrum_##name(kind, mu1, mu2, 2.0f * d, scale, both);                                                 \
+            const float mean = before * both[0], secant = gap > 1e-38f ? before * both[1] / gap : 0.0f;             \
+            J11[i] = mean + secant * h;                                                                             \
+            J12[i] = secant * J12[i];                                                                               \
+            J22[i] = mean - secant * h;                                                                             \
+        }                                                                                                           \
     }
-}
+
+SPECTRA(SPECTRAL)
 
 /* s2 becomes g(s2), for models without a tensor. */
 LOOP scalar(int kind, PLANE s2, PLANE unused, PLANE none, int n, float contrast, float scale) {
@@ -91,26 +83,32 @@ LOOP scalar(int kind, PLANE s2, PLANE unused, PLANE none, int n, float contrast,
     for (int i = 0; i < n; ++i) s2[i] = diffusivity(kind, s2[i], contrast, scale);
 }
 
-/* Every law once, by its name in Python. A new one is a new line and the loop above. */
-#define LAWS(ENTRY)                                                                                      \
-    ENTRY(isotropic, "isotropic")                                                                         \
-    ENTRY(uncoupled, "uncoupled")                                                                         \
-    ENTRY(anisotropic, "anisotropic")                                                                     \
-    ENTRY(edge_enhancing, "edge-enhancing")                                                               \
-    ENTRY(edge_continuing, "edge-continuing")                                                             \
-    ENTRY(coherence_enhancing, "coherence-enhancing")                                                     \
+/* Every law once, by its name in Python. A new one is a new line and the loop above, unless it is a law of eigenvalues. */
+#define LAWS(ENTRY)                         \
+    ENTRY(isotropic, "isotropic")             \
+    ENTRY(uncoupled, "uncoupled")             \
+    ENTRY(anisotropic, "anisotropic")         \
+    ENTRY(edge_continuing, "edge-continuing") \
     ENTRY(scalar, "scalar")
 
-#define NUMBER(name, word) LAW_##name,
-enum { LAWS(NUMBER) LAWS_COUNT };
+#define NUMBER(name, ...) LAW_##name,
+enum { LAWS(NUMBER) SPECTRA(NUMBER) LAWS_COUNT };
 
-int EXPORT(sees_trace)(int law) { return law != LAW_coherence_enhancing; }
+int EXPORT(sees_trace)(int law) {
+    switch (law) {
+#define BRANCH(name, word, together, trace, shaped) case LAW_##name: return trace;
+        SPECTRA(BRANCH)
+#undef BRANCH
+    }
+    return 1;
+}
 
 /* The diffusivity is a constant in each call of this, so that each of them gets a loop of its own. */
 LOOP by_law(int law, int kind, PLANE J11, PLANE J12, PLANE J22, int n, float contrast, float scale) {
     switch (law) {
-#define BRANCH(name, word) case LAW_##name: name(kind, J11, J12, J22, n, contrast, scale); break;
+#define BRANCH(name, ...) case LAW_##name: name(kind, J11, J12, J22, n, contrast, scale); break;
         LAWS(BRANCH)
+        SPECTRA(BRANCH)
 #undef BRANCH
     }
 }
@@ -118,7 +116,7 @@ LOOP by_law(int law, int kind, PLANE J11, PLANE J12, PLANE J22, int n, float con
 void EXPORT(diffusion_tensor)(PLANE J11, PLANE J12, PLANE J22, int n, int law, int kind, float contrast) {
     const float scale = 1.0f / (contrast * contrast);
     switch (kind) {
-#define BRANCH(name, word, g) case KIND_##name: by_law(law, KIND_##name, J11, J12, J22, n, contrast, scale); break;
+#define BRANCH(name, ...) case KIND_##name: by_law(law, KIND_##name, J11, J12, J22, n, contrast, scale); break;
         DIFFUSIVITIES(BRANCH)
 #undef BRANCH
     }
@@ -126,15 +124,15 @@ void EXPORT(diffusion_tensor)(PLANE J11, PLANE J12, PLANE J22, int n, int law, i
 
 /* The names in the order of their numbers, for the page; 0 after the last. */
 const char *EXPORT(diffusivity_name)(int kind) {
-#define WORD(name, word, g) word,
+#define WORD(name, word, ...) word,
     static const char *const words[] = { DIFFUSIVITIES(WORD) };
 #undef WORD
     return kind < KINDS ? words[kind] : 0;
 }
 
 const char *EXPORT(law_name)(int law) {
-#define WORD(name, word) word,
-    static const char *const words[] = { LAWS(WORD) };
+#define WORD(name, word, ...) word,
+    static const char *const words[] = { LAWS(WORD) SPECTRA(WORD) };
 #undef WORD
     return law < LAWS_COUNT ? words[law] : 0;
 }

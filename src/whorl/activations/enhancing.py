@@ -6,17 +6,20 @@ choosing one would let the tensor jump. There both directions get the mean; it s
 than a thousandth of the largest one.
 """
 
+from abc import abstractmethod
+from itertools import pairwise
+
 import torch
 from torch import Tensor
 
 from whorl.activations.laws import Law
 from whorl.activations.tensors import PAIRS, Structure, SymmetricMatrix, eigenvalues, parted, spectral
-from whorl.diffusivities import Diffusivity
+from whorl.diffusivities import Diffusivity, Exponential
 from whorl.diffusivities.base import Contrast, Contrasted
 from whorl.foundations import validation
 from whorl.foundations.quotient import quotient
 
-__all__ = ["CoherenceEnhancing", "EdgeContinuing", "EdgeEnhancing"]
+__all__ = ["CoherenceEnhancing", "EdgeContinuing", "EdgeEnhancing", "Spectral"]
 
 TOGETHER = 1e-3
 """Eigenvalues that differ by less than this share of the largest one count as nearly equal."""
@@ -24,7 +27,31 @@ TOGETHER = 1e-3
 KEEP = ("plates", "lines")
 
 
-class EdgeEnhancing(Law):
+class Spectral(Law):
+    """A law that chooses eigenvalues by those of ``J``; compiled engines and the page write down its ``rises``."""
+
+    formula = True
+
+    together = TOGETHER
+    """In the plane, the share of the largest eigenvalue below which a difference counts as that share."""
+
+    @abstractmethod
+    def rises(self, mu: tuple[Tensor, ...], spread: Tensor) -> tuple[Tensor, ...]:
+        r"""The eigenvalue :math:`\lambda_d`, then :math:`\lambda_i - \lambda_{i+1}` from :math:`i = 1` on.
+
+        ``mu`` are the eigenvalues of ``J``, the largest first, and ``spread`` is the first less the last.
+        """
+
+    def tensor(self, J: Structure) -> SymmetricMatrix:
+        A = J.matrix()
+        if A.dimensions == 3:
+            return spectral(A, lambda mu: _spatial(mu, *self.rises(mu, mu[0] - mu[2])))
+        mu = eigenvalues(A)
+        last, rise = self.rises(mu, 2 * parted(A)[2])
+        return _planar(A, last, rise, self.together * mu[0])
+
+
+class EdgeEnhancing(Spectral):
     r"""Edge-enhancing diffusion (Weickert 1994): little across edges, as much along them as in flat regions.
 
     .. math:: \lambda_1 = g(\mu_1), \quad \lambda_2 = g(0) \qquad \text{and in space} \qquad
@@ -51,7 +78,7 @@ class EdgeEnhancing(Law):
     [0.25, -0.0, 1.0]
     """
 
-    name, formula = "edge-enhancing", True
+    name = "edge-enhancing"
 
     def __init__(self, diffusivity: Diffusivity, keep: str = "plates") -> None:
         if keep not in KEEP:
@@ -59,19 +86,10 @@ class EdgeEnhancing(Law):
         self.diffusivity: Diffusivity = diffusivity
         self.keep = keep
 
-    def tensor(self, J: Structure) -> SymmetricMatrix:
-        g, A = self.diffusivity, J.matrix()
-        if A.dimensions == 3:
-            return spectral(A, self._in_space)
-        mu = eigenvalues(A)[0]
-        flat = torch.zeros_like(mu)
-        return _planar(A, g(flat), mu * g.divided_difference(flat, mu), TOGETHER * mu)
-
-    def _in_space(self, mu: tuple[Tensor, ...]) -> tuple[list[Tensor], list[Tensor]]:
+    def rises(self, mu: tuple[Tensor, ...], spread: Tensor) -> tuple[Tensor, ...]:
         g, flat = self.diffusivity, torch.zeros_like(mu[0])
-        second = mu[1] if self.keep == "lines" else flat
-        first = (mu[0] - second) * g.divided_difference(second, mu[0])
-        return _spatial(mu, g(flat), first, second * g.divided_difference(flat, second))
+        between = mu[1:-1] if self.keep == "lines" else (flat,) * (len(mu) - 2)
+        return g(flat), *((a - b) * g.divided_difference(b, a) for a, b in pairwise((mu[0], *between, flat)))
 
     def maximum(self) -> float:
         return self.diffusivity.maximum()
@@ -81,10 +99,10 @@ class EdgeEnhancing(Law):
         return f"keep={self.keep!r}"
 
 
-class ContrastLaw(Contrasted, Law):
+class ContrastLaw(Contrasted, Spectral):
     """A law with a contrast of its own in the place of a diffusivity, for structure tensors that are smoothed."""
 
-    smoothed = formula = True
+    smoothed = True
 
 
 class EdgeContinuing(ContrastLaw):
@@ -117,16 +135,17 @@ class EdgeContinuing(ContrastLaw):
     def tensor(self, J: Structure) -> SymmetricMatrix:
         A = J.matrix()
         if A.dimensions == 3:
-            return spectral(A, self._in_space)
+            return super().tensor(A)
         # The inverse of a 2x2 matrix is its adjugate over its determinant.
         squared = (self.contrast**2).to(A.a.dtype)
         share = quotient(1.0, squared + eigenvalues(A)[0])
         return SymmetricMatrix((squared + A.c) * share, -A.b * share, (squared + A.a) * share)
 
-    def _in_space(self, mu: tuple[Tensor, ...]) -> tuple[list[Tensor], list[Tensor]]:
+    def rises(self, mu: tuple[Tensor, ...], spread: Tensor) -> tuple[Tensor, ...]:
         squared = (self.contrast**2).to(mu[0].dtype)
-        first, second = (quotient(squared + mu[2], squared + nu) for nu in mu[:2])
-        return _spatial(mu, torch.ones_like(first), first - second, second - 1)
+        shares = [quotient(squared + mu[-1], squared + nu) for nu in mu[:-1]]
+        along = torch.ones_like(shares[0])
+        return along, *(a - b for a, b in pairwise((*shares, along)))
 
     def maximum(self) -> float:
         return 1.0
@@ -157,22 +176,15 @@ class CoherenceEnhancing(ContrastLaw):
     [1.0, -0.0, 0.001]
     """
 
-    name = "coherence-enhancing"
+    name, together = "coherence-enhancing", 0.0
 
     def __init__(self, contrast: Contrast = 1.0, across: float = 0.001, *, trainable: bool = False) -> None:
         super().__init__(contrast, trainable=trainable)
         self.across = validation.number(across, "across", "CoherenceEnhancing", 0.0, 1.0, open_low=True)
 
-    def tensor(self, J: Structure) -> SymmetricMatrix:
-        A = J.matrix()
-        if A.dimensions == 3:
-            return spectral(A, self._in_space)
-        along = self._along(2 * parted(A)[2])
-        return _planar(A, self.across + along, -along, torch.zeros_like(along))
-
-    def _in_space(self, mu: tuple[Tensor, ...]) -> tuple[list[Tensor], list[Tensor]]:
-        along = self._along(mu[0] - mu[2])
-        return _spatial(mu, self.across + along, torch.zeros_like(along), -along)
+    def rises(self, mu: tuple[Tensor, ...], spread: Tensor) -> tuple[Tensor, ...]:
+        along = self._along(spread)
+        return self.across + along, *(torch.zeros_like(along) for _ in mu[2:]), -along
 
     def maximum(self) -> float:
         return 1.0
@@ -224,3 +236,12 @@ def _divided(x: Tensor, y: Tensor) -> Tensor:
     """``x / y``, and zero with derivative zero where ``y`` is zero, or too small to be divided by twice."""
     zero = y <= torch.finfo(y.dtype).tiny
     return torch.where(zero, 0, quotient(x, torch.where(zero, 1, y)))
+
+
+SPECTRAL: dict[str, Spectral] = {
+    "edge-enhancing": EdgeEnhancing(Exponential()),
+    "edge-enhancing, lines": EdgeEnhancing(Exponential(), "lines"),
+    "coherence-enhancing": CoherenceEnhancing(),
+    "edge-continuing": EdgeContinuing(),
+}
+"""One example of each law of this file; compiled engines and the page have all of them."""

@@ -17,10 +17,16 @@ from typing import Any, NamedTuple
 
 from whorl.foundations.traced import Traced
 
-__all__ = ["Node", "exponent", "lowered", "number", "statements", "symbol"]
+__all__ = ["WORDS", "Node", "exponent", "lowered", "number", "statements", "symbol"]
 
 Node = tuple[Any, ...]
 """``("number", value)``, ``("symbol", name)``, or an operation and the nodes it takes."""
+
+
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "lt": "<", "gt": ">", "eq": "==", "and": "&", "or": "|"}
+
+WORDS = {name: f"{{}} {sign} {{}}" for name, sign in SIGNS.items()} | {"neg": "-{}", "fma": "{} * {} + {}"}
+"""How all languages write an operation; they differ in the others."""
 
 
 class Product(NamedTuple):
@@ -102,8 +108,8 @@ class _Lowering:
             return Product(1.0, (symbol(arguments[0]),))
         if name in _PRODUCTS:
             return _PRODUCTS[name](*(self.product(each) for each in arguments))
-        if name in ("pow", "square"):
-            return _power(self.product(arguments[0]), 2 if name == "square" else arguments[1])
+        if name == "pow":
+            return _power(self.product(arguments[0]), arguments[1])
         nodes = [self.node(each) for each in arguments]
         if name in _NODES:
             return Product(1.0, (_NODES[name](*nodes),))
@@ -111,23 +117,31 @@ class _Lowering:
 
 
 def _times(x: Product, y: Product) -> Product:
-    return Product(x.constant * y.constant, x.above + y.above, x.below + y.below)
+    above, below = list(x.above + y.above), list(x.below + y.below)
+    for node in x.above + y.above:
+        if node in below:
+            below.remove(node)
+            above.remove(node)
+    return Product(x.constant * y.constant, tuple(above), tuple(below))
 
 
 def _over(x: Product, y: Product) -> Product:
-    return Product(x.constant / y.constant, x.above + y.below, x.below + y.above)
+    return _times(x, Product(1 / y.constant, y.below, y.above))
+
+
+def _square(x: Product) -> Product:
+    """The square of one over something is a quotient, too."""
+    if x.above or not x.below:
+        return _power(x, 2)
+    return Product(x.constant**2, (), (_joined(_power(Product(1.0, x.below), 2)),))
 
 
 def _power(x: Product, power: int) -> Product:
-    """Powers of a quotient one over something are quotients; the third power is ``x (x x)``."""
-    if not x.above and x.below:
-        base = _joined(Product(1.0, x.below))
-        return Product(x.constant**power, (), _power(Product(1.0, (base,)), power).above)
+    """Factors of the number as it is rounded; the third power is ``x (x x)``."""
     base = _joined(x)
     if power not in (2, 3):
         raise ValueError(f"the power {power} has no compiled form: write it as a product or a root.")
-    square = ("mul", base, base)
-    return Product(1.0, (square,) if power == 2 and x.below else (base, base) if power == 2 else (base, square))
+    return Product(1.0, (base, base if power == 2 else ("mul", base, base)))
 
 
 def _sum(x: Product, y: Product) -> Product:
@@ -135,6 +149,10 @@ def _sum(x: Product, y: Product) -> Product:
         return x if not y.constant else y
     if not (x.above or x.below or y.above or y.below):
         return Product(x.constant + y.constant)
+    for term, other in ((y, x), (x, y)):
+        simple = _known_sum(term, other)
+        if simple is not None:
+            return simple
     for term, other in ((y, x), (x, y)):
         factors = _factors(term)
         if not term.below and len(factors) > 1 and factors[0] != number(-1):
@@ -144,6 +162,20 @@ def _sum(x: Product, y: Product) -> Product:
     if x.constant < 0 < y.constant:
         return _sum(y, x)
     return Product(1.0, (("add", _joined(x), _joined(y)),))
+
+
+def _known_sum(term: Product, other: Product) -> Product | None:
+    """Sums in which a part comes twice: ``p + (q - p) = q`` and ``(p + q) + c q = p + (1 + c) q``."""
+    if other.constant == 1 and len(other.above) == 1 and not other.below:
+        name, *parts = other.above[0]
+        if name == "sub" and parts[1] == _joined(term):
+            return Product(1.0, (parts[0],))
+        if name == "add" and not term.below and term.above == (parts[1],):
+            return _sum(
+                Product(parts[0][1]) if parts[0][0] == "number" else Product(1.0, (parts[0],)),
+                Product(1 + term.constant, (parts[1],)),
+            )
+    return None
 
 
 def _exponential(x: Product) -> Product:
@@ -159,6 +191,7 @@ _PRODUCTS: dict[str, Callable[..., Product]] = {
     "truediv": _over,
     "neg": lambda x: x._replace(constant=-x.constant),
     "reciprocal": lambda x: _over(Product(1.0), x),
+    "square": _square,
     "add": _sum,
     "sub": lambda x, y: _sum(x, y._replace(constant=-y.constant)),
     "exp": _exponential,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import by_literal, decay_series, exp2, fma, literal, one
-from whorl.engines.formulas import Node, statements
+from whorl.engines.formulas import WORDS, Node, statements
 from whorl.engines.leaves import LEAVES
 
 __all__ = ["KINDS", "amplitude", "rate", "secant", "slope", "value", "written"]
@@ -31,9 +31,9 @@ def amplitude(name: str, contrast: float) -> tuple[float, int]:
     return (contrast**power if power >= 0 else 1 / contrast**-power), power
 
 
-def written(arguments: str, *results: Node) -> Callable[..., Any]:
-    """A function for kernels that computes these nodes; numbers take the precision of the last argument."""
-    names: dict[str, Any] = {"fma": fma, "exp2": exp2, "decay_series": decay_series, "sqrt": math.sqrt, "one": one}
+def written(arguments: str, *results: Node, **functions: Any) -> Callable[..., Any]:
+    """A function for kernels that computes these nodes, by further functions; numbers are like the last argument."""
+    names = {"fma": fma, "exp2": exp2, "decay_series": decay_series, "sqrt": math.sqrt, "one": one, **functions}
     like = arguments.split(", ")[-1]
 
     def words(operation: str, *words: str) -> str:
@@ -49,18 +49,8 @@ def written(arguments: str, *results: Node) -> Callable[..., Any]:
     return function
 
 
-_WORDS = {
-    "add": "{} + {}",
-    "sub": "{} - {}",
-    "mul": "{} * {}",
-    "truediv": "{} / {}",
-    "neg": "-{}",
+_WORDS = WORDS | {
     "abs": "abs({})",
-    "lt": "{} < {}",
-    "gt": "{} > {}",
-    "eq": "{} == {}",
-    "and": "{} & {}",
-    "or": "{} | {}",
     "where": "{1} if {0} else {2}",
     "minimum": "min({}, {})",
     "maximum": "max({}, {})",
@@ -71,6 +61,7 @@ _WORDS = {
     "exp2": "exp2({})",
     "fall": "{one} - exp2({})",
     "decay_series": "decay_series({})",
+    "g": "value(kind, {}, rate)",
 }
 """How Numba writes each operation."""
 

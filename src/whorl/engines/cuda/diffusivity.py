@@ -19,59 +19,50 @@ finite and right on flat images.
 
 import linecache
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import triton
 import triton.language as tl
 
-from whorl.engines.formulas import statements
-from whorl.engines.leaves import LEAVES
+from whorl.engines.formulas import WORDS, Node, statements
+from whorl.engines.leaves import LEAVES, SPECTRA
 
-_WORDS = {
+_WORDS = WORDS | {
     "number": "{}",
-    "add": "{} + {}",
-    "sub": "{} - {}",
-    "mul": "{} * {}",
-    "truediv": "{} / {}",
-    "neg": "-{}",
     "abs": "tl.abs({})",
-    "lt": "{} < {}",
-    "gt": "{} > {}",
-    "eq": "{} == {}",
-    "and": "{} & {}",
-    "or": "{} | {}",
     "where": "tl.where({}, {}, {})",
     "minimum": "tl.minimum({}, {})",
     "maximum": "tl.maximum({}, {})",
-    "fma": "{} * {} + {}",
     "sqrt": "tl.sqrt({})",
-    "rsqrt": "tl.rsqrt({})",
     "inverse": "inverse({})",
+    "rsqrt": "tl.rsqrt({})",
     "exp2": "tl.exp2({})",
     "fall": "fall({})",
     "decay_series": "decay_series({})",
+    "g": "diffusivity({}, i2, KIND)",
 }
 """How Triton writes each operation."""
 
 
-def written(name: str, arguments: str, part: str) -> Any:
-    """A function of all diffusivities: their values, slopes or secants, chosen by the constant ``KIND``."""
-    lines = ["@triton.jit", f"def {name}({arguments}, KIND: tl.constexpr):"]
+def written(name: str, arguments: str, choice: str, formulas: Mapping[str, Sequence[Node]], **functions: Any) -> Any:
+    """A function of device code that computes the nodes of one of these formulas, chosen by a constant."""
+    constants = ", ".join(f"{each}: tl.constexpr" for each in dict.fromkeys(("KIND", choice)))
+    lines = ["@triton.jit", f"def {name}({arguments}, {constants}):"]
     like = arguments.split(",")[0]
-    for kind, leaf in LEAVES.items():
-        body, found = statements(lambda operation, *words: _WORDS[operation].format(*words), getattr(leaf, part))
-        factor = "i2" if leaf.exponent is None else f"{leaf.exponent / math.log(2)!r} * i2"
-        lines += [f"    if KIND == {kind!r}:", f"        rate, unit = {factor}, i2"]
+    for key, nodes in formulas.items():
+        body, found = statements(lambda operation, *words: _WORDS[operation].format(*words), *nodes)
         alone = "" if body else f" + tl.zeros_like({like})"
-        lines += [f"        {line}" for line in body] + [f"        result = {found[0]}{alone}"]
+        exponent = LEAVES[key].exponent if key in LEAVES else None
+        factor = "i2" if exponent is None else f"{exponent / math.log(2)!r} * i2"
+        lines += [f"    if {choice} == {key!r}:", f"        rate, unit = {factor}, i2"]
+        lines += [f"        {line}" for line in body] + [f"        result = {', '.join(found)}{alone}"]
     text = "\n".join([*lines, "    return result", ""])
-    where = f"<{name} from whorl.diffusivities>"
+    where = f"<{name} from the formulas of whorl>"
     linecache.cache[where] = len(text), None, text.splitlines(keepends=True), where
-    names = {"triton": triton, "tl": tl, "__name__": __name__}
-    names |= {"inverse": inverse, "fall": fall, "decay_series": decay_series}
+    names = {"triton": triton, "tl": tl, "__name__": __name__, **functions}
     exec(compile(text, where, "exec"), names)
     return names[name]
-
 
 
 @triton.jit
@@ -95,11 +86,23 @@ def decay_series(z):
     return 1.0 - z * (1/2 - z * (1/6 - z * (1/24 - z * (1/120 - z * (1/720 - z * (1/5040))))))
 
 
-diffusivity = written("diffusivity", "s2, i2", "value")
+def _of_all(part: str) -> dict[str, list[Node]]:
+    return {name: [getattr(leaf, part)] for name, leaf in LEAVES.items()}
+
+
+_OWN = {"inverse": inverse, "fall": fall, "decay_series": decay_series}
+
+diffusivity = written("diffusivity", "s2, i2", "KIND", _of_all("value"), **_OWN)
 """``g(s2)``."""
 
-slope_at = written("slope_at", "s2, h, i2", "slope")
-secant = written("secant", "low, width, h, h_far, i2", "secant")
+slope_at = written("slope_at", "s2, h, i2", "KIND", _of_all("slope"), **_OWN)
+secant = written("secant", "low, width, h, h_far, i2", "KIND", _of_all("secant"), **_OWN)
+
+spectrum = written(
+    "spectrum", "mu1, mu2, gap, floor, i2", "LAW", {name: [each.mean, each.rise] for name, each in SPECTRA[2].items()},
+    diffusivity=diffusivity, **_OWN,
+)
+"""The mean of both eigenvalues of a law, and the first less the last."""
 
 
 @triton.jit
@@ -161,11 +164,9 @@ def tensor(j11, j12, j22, i2, floor, KIND: tl.constexpr, COUPLING: tl.constexpr)
     else:
         m, d, delta = parted(j11, j12, j22)
         if COUPLING == 4:
-            # Below a thirtieth of the squared contrast the exponential is zero in single precision.
-            gap = tl.where(2.0 * delta * i2 < 1.0 / 30.0, 1.0 / 30.0, 2.0 * delta * i2)
-            line = (1.0 - floor) * tl.exp(-1.0 / (gap * gap))
-            mean = floor + 0.5 * line
-            h = -line / tl.maximum(2.0 * delta, 1e-37)
+            small = tl.maximum(m - delta, 0.0)
+            mean, rise = spectrum(m + delta, small, 2.0 * delta, floor, i2, KIND, "coherence-enhancing")
+            h = rise / tl.maximum(2.0 * delta, 1e-37)
         else:
             upper = diffusivity(m + delta, i2, KIND)
             lower = diffusivity(tl.maximum(m - delta, 0.0), i2, KIND)

@@ -75,7 +75,7 @@ def _prepared(
         where = replace(where, channel=where.channel[used], scale=where.scale[used], seen=seen, moved=seen)
         weight = weight[used]
     scale = real.type(1 if task >= BACK else scale_of(form, float(unit)))
-    more = real.type(form.floor if form.law == "coherence-enhancing" else 1)
+    more = real.type(1 if form.law == "anisotropic" else form.floor)
     front = np.ones(where.fields, real) if task >= BACK else factor
     given = weight * scale, factor, front, rate / scale, unit, more
     rho = np.array([w for taps in form.rho for w in taps], real)

@@ -14,29 +14,9 @@ uncoupled activations have b = 0, isotropic ones a = c as well, and keep only th
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put, zero
+from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC, UNCOUPLED
 
-__all__ = [
-    "ANISOTROPIC",
-    "COHERENCE",
-    "CONTINUING",
-    "EDGES",
-    "ISOTROPIC",
-    "SHARED",
-    "UNCOUPLED",
-    "bilinear",
-    "collect",
-    "entries",
-    "flow",
-    "haar",
-    "joint",
-    "measure",
-    "meet",
-    "spread",
-    "store",
-]
-
-UNCOUPLED, ISOTROPIC, ANISOTROPIC, EDGES, COHERENCE, SHARED, CONTINUING = range(7)
-"""The laws; the last four see and multiply as the anisotropic one does, and differ in the tensor."""
+__all__ = ["bilinear", "collect", "entries", "flow", "haar", "joint", "measure", "meet", "spread", "store"]
 
 
 @compiled()

@@ -8,21 +8,11 @@ import numpy as np
 import torch
 
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
-from whorl.engines.cpu.plane.cells import ANISOTROPIC, COHERENCE, CONTINUING, EDGES, ISOTROPIC, SHARED, UNCOUPLED
+from whorl.engines.cpu.laws import law_of
 from whorl.operators import Derivative
 from whorl.steps import Form, Numbers
 
 __all__ = ["Fields", "coefficients", "constants", "directions", "fields_of", "gradients", "kind"]
-
-LAWS = {
-    "uncoupled": UNCOUPLED,
-    "isotropic": ISOTROPIC,
-    "anisotropic": ANISOTROPIC,
-    "edge-enhancing": EDGES,
-    "edge-continuing": CONTINUING,
-    "coherence-enhancing": COHERENCE,
-}
-"""The literal number of each law."""
 
 Array = np.ndarray[Any, Any]
 
@@ -121,9 +111,8 @@ def coefficients(cells: Derivative, gamma: float, dtype: str) -> Array:
 
 
 def kind(form: Form) -> tuple[int, int]:
-    """The literals that choose a kernel: coupling and diffusivity."""
-    coupling = LAWS[form.law]
-    return SHARED if coupling == EDGES and not form.one_gradient else coupling, KINDS.get(form.diffusivity, 0)
+    """The literals that choose a kernel: law and diffusivity."""
+    return law_of(form), KINDS.get(form.diffusivity, 0)
 
 
 def directions(form: Form, where: Fields, numbers: Numbers, moved: Numbers) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp
 from whorl.engines.cpu.gaussian import ONCE, smooth_columns, smooth_rows
-from whorl.engines.cpu.plane.cells import ANISOTROPIC, ISOTROPIC
+from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
 from whorl.engines.cpu.plane.coherent import smoothed_row, structure_planes
 from whorl.engines.cpu.plane.derivative import flux_pair, products, total
 from whorl.engines.cpu.plane.linearised import linearise

@@ -2,30 +2,17 @@ r"""From structure to diffusion tensor, cell by cell: :math:`D = h(J)` in the se
 
 The anisotropic case is :math:`h(J) = \tfrac12 (h_1 + h_2) I + h[\nu_2, \nu_1] (J - t I)` with the eigenvalues
 :math:`\nu_{1,2} = t \pm \delta`. Where they meet, the secant is multiplied by zero, so any finite value serves.
-Edge-enhancing diffusion has :math:`I + h[0, \mathrm{tr} J]\, J` of a single gradient, coherence-enhancing diffusion the
-eigenvalues :math:`a` and :math:`a + (1 - a) \exp(-\lambda^4 / (2\delta)^2)`. Edges shared by channels have the
-eigenvalues :math:`h(\nu_1)` and 1; edge-continuing diffusion has
-:math:`(\lambda^2 + \nu_2) / (\lambda^2 + \nu_1)` and 1.
+Edge-enhancing diffusion has :math:`I + h[0, \mathrm{tr} J]\, J` of a single gradient. Laws of eigenvalues are those of
+:mod:`whorl.activations`; edge-continuing diffusion has :math:`(\lambda^2 + \nu_2) / (\lambda^2 + \nu_1)` and 1.
 """
 
 import math
 from typing import Any
 
-from whorl.activations.enhancing import TOGETHER
-from whorl.engines.cpu.arithmetic import (
-    by_literal,
-    compiled,
-    exp2,
-    fma,
-    half,
-    inverse_power,
-    literal,
-    one,
-    power,
-    tiny,
-    zero,
-)
+from whorl.engines.cpu.arithmetic import by_literal, compiled, fma, half, inverse_power, literal, one, power, tiny, zero
 from whorl.engines.cpu.diffusivities import value
+from whorl.engines.cpu.laws import spectra
+from whorl.engines.leaves import SPECTRA
 
 __all__ = ["parted", "respond"]
 
@@ -42,16 +29,16 @@ def parted(xx: float, xy: float, yy: float) -> Any:
     return centre, split, power(centre) * math.sqrt(fma(d, d, e * e))
 
 
-def _uncoupled(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+def _uncoupled(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
     return value(kind, xx, rate), zero(xx), value(kind, yy, rate)
 
 
-def _isotropic(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+def _isotropic(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
     g = value(kind, xx, rate)
     return g, zero(xx), g
 
 
-def _anisotropic(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+def _anisotropic(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
     # Scaled by a power of two to the size of the squared contrast, entries can be squared; slopes beyond 1e9 contrasts
     # would overflow in single precision, which does not resolve them.
     centre, split, mixed = half(xx) * more * (xx + yy), half(xx) * more * (xx - yy), more * xy
@@ -61,45 +48,38 @@ def _anisotropic(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-unt
     return fma(secant, split, mean), secant * mixed, fma(-secant, split, mean)
 
 
-def _edges(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
-    # J has rank one: its eigenvalues are the trace and 0, and g(0) = 1.
+def _rank_one(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+    # The eigenvalues are the trace and 0, and g(0) = 1.
     s2 = xx + yy
     fall = (value(kind, s2, rate) - one(xx)) / max(s2, tiny(xx))
     return fma(fall, xx, one(xx)), fall * xy, fma(fall, yy, one(xx))
 
 
-def _coherence(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
-    _, split, radius = parted(xx, xy, yy)
-    gap = radius + radius
-    # Below a thirtieth of the squared contrast the exponential is zero in every precision.
-    ratio = one(xx) / max(gap * rate, _calm(xx))
-    line = (one(xx) - more) * exp2(_minus_log2e(xx) * ratio * ratio)
-    line = zero(xx) if gap * rate < _calm(xx) else line
-    mean, secant = fma(half(xx), line, more), -line / max(gap, tiny(xx))
-    return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)
-
-
-def _shared_edges(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
-    centre, split, radius = parted(xx, xy, yy)
-    large = centre + radius
-    fall = value(kind, large, rate) - one(xx)
-    # Directions of nearly equal eigenvalues get the mean of both; see the law.
-    secant = fall / max(radius + radius, max(_together(xx) * large, tiny(xx)))
-    mean = fma(half(xx), fall, one(xx))
-    return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)
-
-
-def _continuing(coupling, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+def _continuing(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
     # The adjugate of I + rate J over its larger eigenvalue.
     centre, _, radius = parted(xx, xy, yy)
     share = one(xx) / fma(rate, centre + radius, one(xx))
     return fma(rate, yy, one(xx)) * share, -(rate * xy) * share, fma(rate, xx, one(xx)) * share
 
 
-_together = literal(TOGETHER)
-_calm, _minus_log2e = literal(1 / 30), literal(-1 / math.log(2))
+def _spectral(mean_and_rise: Any, share: float) -> Any:
+    """A law of eigenvalues. Directions of nearly equal ones get the mean of both; see the law."""
+    together = literal(share)
 
-respond = by_literal(_uncoupled, _isotropic, _anisotropic, _edges, _coherence, _shared_edges, _continuing)
+    def spectral(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+        centre, split, radius = parted(xx, xy, yy)
+        large, small, gap = centre + radius, max(centre - radius, zero(xx)), radius + radius
+        mean, rise = mean_and_rise(kind, large, small, gap, more, rate)
+        secant = rise / max(gap, max(together(xx) * large, tiny(xx)))
+        return fma(secant, split, mean), secant * xy, fma(-secant, split, mean)
+
+    return spectral
+
+
+_SPECTRAL = {name: _spectral(each, SPECTRA[2][name].together) for name, each in spectra(2).items()}
+_SPECTRAL["edge-continuing"] = _continuing
+
+respond = by_literal(_uncoupled, _isotropic, _anisotropic, _rank_one, *_SPECTRAL.values())
 """The tensor (a, b, c) of one cell from its structure.
 
 ``more`` is a further number of the law: for the anisotropic one the power of two by which entries are scaled, ``rate``

@@ -16,9 +16,9 @@ and so on. Couplings are literals: uncoupled activations have a diagonal tensor,
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, zero
-from whorl.engines.cpu.plane.cells import ANISOTROPIC, ISOTROPIC, UNCOUPLED
+from whorl.engines.cpu.laws import ISOTROPIC, UNCOUPLED
 
-__all__ = ["ANISOTROPIC", "ISOTROPIC", "LANE", "UNCOUPLED", "entries", "flow", "haar", "measure", "meet", "store"]
+__all__ = ["LANE", "entries", "flow", "haar", "measure", "meet", "store"]
 
 LANE = 720
 """How far apart the lanes of a buffer lie: constant, so that the compiler sees that they never overlap."""

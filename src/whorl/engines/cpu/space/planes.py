@@ -13,9 +13,10 @@ from typing import Any
 
 from whorl.engines.cpu.arithmetic import compiled, put, source_stamp, zero
 from whorl.engines.cpu.gaussian import mirrored
+from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
 from whorl.engines.cpu.plane.pipeline import LINE
 from whorl.engines.cpu.plane.rows import copy_row, mirror_ends, mix_row
-from whorl.engines.cpu.space.cells import ANISOTROPIC, ISOTROPIC, LANE
+from whorl.engines.cpu.space.cells import LANE
 from whorl.engines.cpu.space.rows import step_alone, step_under, tensor
 from whorl.engines.cpu.space.steering import MARGIN, rows_of, seen_row, smooth_four, smoothed_plane, structure_layer
 

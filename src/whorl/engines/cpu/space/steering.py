@@ -9,7 +9,8 @@ from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put, zero
 from whorl.engines.cpu.gaussian import ONCE, mirror_columns, mirrored, smooth_across, smooth_rows
-from whorl.engines.cpu.space.cells import ISOTROPIC, LANE
+from whorl.engines.cpu.laws import ISOTROPIC
+from whorl.engines.cpu.space.cells import LANE
 from whorl.engines.cpu.space.rows import structure
 
 __all__ = ["MARGIN", "rows_of", "seen_row", "smooth_four", "smoothed_plane", "structure_layer"]

@@ -13,7 +13,6 @@ from whorl.activations.enhancing import TOGETHER
 from whorl.engines.cpu.arithmetic import (
     by_literal,
     compiled,
-    exp2,
     fma,
     half,
     inverse_power,
@@ -25,12 +24,9 @@ from whorl.engines.cpu.arithmetic import (
     zero,
 )
 from whorl.engines.cpu.diffusivities import value
-from whorl.engines.cpu.space.cells import ANISOTROPIC
+from whorl.engines.cpu.laws import spectra
 
-__all__ = ["COHERENCE", "CONTINUING", "LINES", "PLATES", "RANK_ONE", "eigen", "respond"]
-
-RANK_ONE, PLATES, LINES, COHERENCE, CONTINUING = range(ANISOTROPIC + 1, ANISOTROPIC + 6)
-"""Laws beside those of the couplings, which share their numbers; see :func:`respond`."""
+__all__ = ["eigen", "respond"]
 
 
 @compiled(inside=True)
@@ -117,36 +113,18 @@ def _rank_one(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[n
     return fma(q, xx, i), q * xy, q * xz, fma(q, yy, i), q * yz, fma(q, zz, i)
 
 
-def _plates(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
-    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
-    i = one(xx)
-    first, second, third = _together(a, b, c, value(kind, a, rate), i, i)
-    return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
+def _spectral(eigenvalues: Any) -> Any:
+    """A law of eigenvalues."""
+
+    def spectral(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+        a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
+        first, second, third = eigenvalues(kind, a, b, c, a - c, floor, rate)
+        first, second, third = _together(a, b, c, first, second, third)
+        return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
+
+    return spectral
 
 
-def _lines(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
-    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
-    first, second, third = _together(a, b, c, value(kind, a, rate), value(kind, b, rate), one(xx))
-    return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
-
-
-def _coherence(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
-    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
-    # Below a thirtieth of the squared contrast the exponential is zero in every precision.
-    ratio = min(one(xx) / max((a - c) * rate, tiny(xx)), _thirty(xx))
-    along = fma(one(xx) - floor, exp2(_log2_e(xx) * ratio * ratio), floor)
-    first, second, third = _together(a, b, c, floor, floor, along)
-    return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
-
-
-def _continuing(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
-    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
-    i, least = one(xx), fma(rate, c, one(xx))
-    first, second, third = _together(a, b, c, least / fma(rate, a, i), least / fma(rate, b, i), i)
-    return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
-
-
-_thirty, _log2_e = literal(30.0), literal(-1 / math.log(2))
 _share = literal(TOGETHER)
 
 
@@ -191,11 +169,9 @@ def _descending(
 
 
 respond = by_literal(
-    _uncoupled, _isotropic, _anisotropic, _rank_one, _plates, _lines, _coherence, _continuing, inside=True
+    _uncoupled, _isotropic, _anisotropic, _rank_one, *(_spectral(each) for each in spectra(3).values()), inside=True
 )
 """The tensor (xx, xy, xz, yy, yz, zz) of one cell from its structure, under the law of that number.
 
-``RANK_ONE`` and ``PLATES``: g(mu_1), 1, 1, the first for a structure of rank one; ``LINES``: g(mu_1), g(mu_2), 1;
-``COHERENCE``: a, a, a + (1 - a) exp(-(1 / (rate (mu_1 - mu_3)))²), where ``floor`` is a;
-``CONTINUING``: (1 + rate mu_3) / (1 + rate mu_i).
+``floor`` is a further number of the law: of the coherence-enhancing one, the diffusivity across lines.
 """

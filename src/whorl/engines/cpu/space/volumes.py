@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
+from whorl.engines.cpu.laws import law_of
 from whorl.engines.cpu.plane.fields import Array
 from whorl.engines.cpu.plane.pipeline import LINE
-from whorl.engines.cpu.space.cells import ANISOTROPIC, ISOTROPIC, LANE, UNCOUPLED
+from whorl.engines.cpu.space.cells import LANE
 from whorl.engines.cpu.space.planes import planes
 from whorl.engines.cpu.space.steering import MARGIN
-from whorl.engines.cpu.space.tensors import COHERENCE, CONTINUING, LINES, PLATES, RANK_ONE
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.steps import Form
@@ -38,15 +38,6 @@ LARGE = 2**24
 
 SLABS = 4
 """Slabs of a field that slides; more need less memory, and take longer."""
-
-LAWS = {
-    "uncoupled": UNCOUPLED,
-    "isotropic": ISOTROPIC,
-    "anisotropic": ANISOTROPIC,
-    "coherence-enhancing": COHERENCE,
-    "edge-continuing": CONTINUING,
-}
-EDGES = {"plates": PLATES, "lines": LINES}
 
 
 def advance_volume(
@@ -134,9 +125,7 @@ def _step(
     unit = 1 / (16 * h_x**2)
     k, k_seen = (np.array([h_x / h_y, h_x / h_z, 1 - 2 * a], real) for a in (form.flux.alpha, form.structure.alpha))
     tau, contrast = numbers
-    law = EDGES[form.keep] if form.keep else LAWS[form.law]
-    law = RANK_ONE if form.keep and form.one_gradient else law
-    kind = KINDS.get(form.diffusivity, 0)
+    law, kind = law_of(form), KINDS.get(form.diffusivity, 0)
     front, _ = amplitude(form.diffusivity, contrast)
     steered = arrays[1] is not arrays[0] or bool(form.steering)
     sets = form.steering or ((1.0,),) * 6
