@@ -9,6 +9,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from whorl.activations.enhancing import SPECTRAL
 from whorl.diffusivities import CLASSICAL
 from whorl.operators import Derivative
 from whorl.operators.cells import CELLS
@@ -20,8 +21,8 @@ CLOSED = tuple(kind.name for kind in CLASSICAL)
 """Every diffusivity in closed form; all that compiles has all of them."""
 
 VARIATIONAL = ("uncoupled", "isotropic", "anisotropic")
-EDGES = ("edge-enhancing",)
-SMOOTHED = ("coherence-enhancing", "edge-continuing")
+EDGES = tuple(dict.fromkeys(law.name for law in SPECTRAL.values() if not law.smoothed))
+SMOOTHED = tuple(law.name for law in SPECTRAL.values() if law.smoothed)
 EVERY_LAW = (*VARIATIONAL, *EDGES, *SMOOTHED)
 """The laws that have a name; all others are the reference's."""
 
