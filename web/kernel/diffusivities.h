@@ -56,14 +56,6 @@ static inline float h_tv(float s2, float scale) {
     return t2;
 }
 
-static inline float h_geman_mcclure(float s2, float scale) {
-    const float rate = scale;
-    const float t1 = s2 * rate + 1.0f;
-    const float t2 = 1.0f / t1;
-    const float t3 = t2 * t2;
-    return t3;
-}
-
 static inline float h_homogeneous(float s2, float scale) {
     const float rate = scale;
     (void)s2, (void)rate;
@@ -77,7 +69,6 @@ static inline float h_homogeneous(float s2, float scale) {
     ENTRY(weickert, "weickert", 1.0f) \
     ENTRY(tukey, "tukey", 1.0f) \
     ENTRY(tv, "tv", 1.0f / contrast) \
-    ENTRY(geman_mcclure, "geman-mcclure", 1.0f) \
     ENTRY(homogeneous, "homogeneous", 1.0f)
 
 #define NUMBER(name, word, front) KIND_##name,

@@ -9,7 +9,7 @@ from whorl.diffusivities.base import Diffusivity
 from whorl.foundations.quotient import quotient
 from whorl.foundations.traced import primitive
 
-__all__ = ["CLASSICAL", "Charbonnier", "Exponential", "GemanMcClure", "Homogeneous", "Rational", "RegularisedTV", "Tukey", "Weickert"]
+__all__ = ["CLASSICAL", "Charbonnier", "Exponential", "Homogeneous", "Rational", "RegularisedTV", "Tukey", "Weickert"]
 
 
 class Exponential(Diffusivity):
@@ -207,30 +207,6 @@ class Tukey(Diffusivity):
         return 5 * self._contrast_squared(like)
 
 
-class GemanMcClure(Diffusivity):
-    r"""The diffusivity of Geman and McClure (1985), the square of the rational one.
-
-    .. math:: g(s^2) = \frac{1}{(1 + s^2/\lambda^2)^2}, \qquad \Psi(s^2) = \frac{s^2}{1 + s^2/\lambda^2}
-
-    >>> GemanMcClure(2.0)(torch.tensor(4.0))
-    tensor(0.2500)
-    """
-
-    name, closed_form = "geman-mcclure", True
-
-    def forward(self, s2: Tensor) -> Tensor:
-        return self._share(s2) ** 2
-
-    def psi(self, s2: Tensor) -> Tensor:
-        return s2 * self._share(s2)
-
-    def slope(self, s2: Tensor) -> Tensor:
-        return -2 * self._share(s2) ** 3 / self._contrast_squared(s2)
-
-    def _share(self, s2: Tensor) -> Tensor:
-        return 1 / (1 + s2 / self._contrast_squared(s2))
-
-
 class Homogeneous(Diffusivity):
     r"""Constant diffusivity: :math:`g = 1`, :math:`\Psi(s^2) = s^2`. The contrast has no effect.
 
@@ -260,7 +236,6 @@ CLASSICAL: tuple[type[Diffusivity], ...] = (
     Weickert,
     Tukey,
     RegularisedTV,
-    GemanMcClure,
     Homogeneous,
 )
 """All of them; every engine, the export and the page have each."""
