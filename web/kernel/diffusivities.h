@@ -124,23 +124,9 @@ static inline void spectrum_coherence_enhancing(int kind, float mu1, float mu2, 
     both[0] = t11, both[1] = t12;
 }
 
-static inline void spectrum_spread_stopping(int kind, float mu1, float mu2, float gap, float rate, float *both) {
-    const float floor = 0.0f;
-    (void)kind, (void)mu1, (void)mu2, (void)gap, (void)rate, (void)floor;
-    const float t1 = gap * rate;
-    const float t2 = 0.5f * t1;
-    const float t3 = gap * rate + 1.0f;
-    const float t4 = t2 / t3;
-    const float t5 = 1.0f - t4;
-    const float t6 = t1 / t3;
-    const float t7 = -t6;
-    both[0] = t5, both[1] = t7;
-}
-
 /* The least gap as a share of mu1; whether it looks at more than the gap; whether it has a diffusivity. */
 #define SPECTRA(ENTRY) \
     ENTRY(edge_enhancing, "edge-enhancing", 0.001f, 1, 1) \
-    ENTRY(coherence_enhancing, "coherence-enhancing", 0.0f, 0, 0) \
-    ENTRY(spread_stopping, "spread-stopping", 0.001f, 1, 0)
+    ENTRY(coherence_enhancing, "coherence-enhancing", 0.0f, 0, 0)
 
 #endif

@@ -2,7 +2,7 @@
 
 from whorl.activations.anisotropic import Anisotropic
 from whorl.activations.base import Activation
-from whorl.activations.enhancing import CoherenceEnhancing, EdgeContinuing, EdgeEnhancing, SpreadStopping
+from whorl.activations.enhancing import CoherenceEnhancing, EdgeContinuing, EdgeEnhancing
 from whorl.activations.features import FeatureActivation
 from whorl.activations.given import CustomLaw, TensorField
 from whorl.activations.laws import AxisAligned, Law, Variational
@@ -20,7 +20,6 @@ __all__ = [
     "FeatureActivation",
     "Isotropic",
     "Law",
-    "SpreadStopping",
     "SymmetricMatrix",
     "TensorField",
     "Uncoupled",

@@ -19,7 +19,7 @@ from whorl.diffusivities.base import Contrast, Contrasted
 from whorl.foundations import validation
 from whorl.foundations.quotient import quotient
 
-__all__ = ["CoherenceEnhancing", "EdgeContinuing", "EdgeEnhancing", "Spectral", "SpreadStopping"]
+__all__ = ["CoherenceEnhancing", "EdgeContinuing", "EdgeEnhancing", "Spectral"]
 
 TOGETHER = 1e-3
 """Eigenvalues that differ by less than this share of the largest one count as nearly equal."""
@@ -151,26 +151,6 @@ class EdgeContinuing(ContrastLaw):
         return 1.0
 
 
-class SpreadStopping(ContrastLaw):
-    r"""Less across structures, the more their eigenvalues are spread; as much as ever along them.
-
-    .. math:: \lambda_1 = \dots = \lambda_{d-1} = \frac{\lambda^2}{\lambda^2 + \mu_1 - \mu_d}, \qquad \lambda_d = 1
-
-    >>> J = SymmetricMatrix(*torch.tensor([3.0, 0.0, 0.0]).view(3, 1, 1, 1, 1, 1, 1))
-    >>> [entry.item() for entry in SpreadStopping(1.0).tensor(J)]
-    [0.25, -0.0, 1.0]
-    """
-
-    name = "spread-stopping"
-
-    def rises(self, mu: tuple[Tensor, ...], spread: Tensor) -> tuple[Tensor, ...]:
-        share = quotient(spread, (self.contrast**2).to(spread.dtype) + spread)
-        return torch.ones_like(share), *(torch.zeros_like(share) for _ in mu[2:]), -share
-
-    def maximum(self) -> float:
-        return 1.0
-
-
 class CoherenceEnhancing(ContrastLaw):
     r"""Coherence-enhancing diffusion (Weickert 1999): along lines, and hardly at all elsewhere.
 
@@ -263,6 +243,5 @@ SPECTRAL: dict[str, Spectral] = {
     "edge-enhancing, lines": EdgeEnhancing(Exponential(), "lines"),
     "coherence-enhancing": CoherenceEnhancing(),
     "edge-continuing": EdgeContinuing(),
-    "spread-stopping": SpreadStopping(),
 }
 """One example of each law of this file; compiled engines and the page have all of them."""
