@@ -69,3 +69,10 @@ def test_figures_come_by_name_and_from_the_error_of_the_whole_picture() -> None:
     found = denoised_psnr(lambda u: result.double(), {"x.png": picture}, LEVEL, advance=done.append)
     assert found == {"x.png": pytest.approx(10 * math.log10(255**2 / 10), abs=1e-4)}
     assert done == [1]
+
+
+def test_the_range_ends_at_black_and_white() -> None:
+    pictures = {"dark": flat(3), "bright": flat(250)}
+    for value, expected in ((-50.0, (3, 250)), (400.0, (252, 5))):
+        found = denoised_psnr(lambda u, value=value: torch.full_like(u, value), pictures, LEVEL)
+        assert list(found.values()) == pytest.approx([20 * math.log10(255 / error) for error in expected])
