@@ -280,7 +280,7 @@ def test_pages_of_a_stack_are_filtered_each_for_itself_with_one_contrast(colour,
     automatic = whorl.diffuse(stack, "gerig", page_axis=axis, channel_axis=channels)
     together = torch.cat([whorl.images.to_tensor(page, -1 if colour else None) for page in pages])
     chosen = whorl.automatic.automatic_settings("gerig", [together])
-    each |= dict(contrast=chosen.contrast, time=chosen.time)
+    each |= dict(contrast=chosen.contrast, time=chosen.time, **chosen.options)
     for number, page in enumerate(pages):
         np.testing.assert_array_equal(np.take(automatic, number, axis), whorl.diffuse(page, "gerig", **each))
     with pytest.raises(ShapeError, match="both|leave channel_axis or page_axis out"):

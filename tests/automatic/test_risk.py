@@ -8,7 +8,7 @@ import torch
 import whorl
 from whorl import models
 from whorl.automatic import automatic_settings
-from whorl.automatic.risk import BLOCK, MOST, _blocks, _curve, _signs, _thinned, least_risk
+from whorl.automatic.risk import BLOCK, MOST, _blocks, curve, least_risk, signs_of, thinned
 from whorl.data.noise import gaussian_noise
 from whorl.data.tomogram import tomogram
 
@@ -25,10 +25,10 @@ def scene():
 def test_the_estimated_error_is_the_true_one(scene, name):
     clean, noisy = scene
     model = models.build(name, contrast=9.0, spacing=SPACING)
-    signs = _signs(noisy)
+    signs = signs_of(noisy)
     tau = model.automatic_step(3)
     u = noisy
-    for risk, _ in _curve(model, [noisy], [signs], 20.0, [tau] * 4, "reference"):
+    for risk, _ in curve(model, [noisy], [signs], 20.0, [tau] * 4, "reference"):
         u = model.step(u, tau, engine="reference")
         # The noise alone, whose mean square enters, varies by the root of 2 / N.
         allowed = 5 * 20.0**2 * (2 / noisy.numel()) ** 0.5
@@ -58,12 +58,12 @@ def test_a_given_time_is_kept_and_units_do_not_matter(scene):
     assert find([noisy], time=0.0).time == 0.0
 
 
-def test_large_samples_are_thinned():
+def test_large_samples_arethinned():
     parts = [torch.arange(130.0).expand(1, 1, 100, 120, 130) for _ in range(3)]
-    blocks = _thinned(parts)
+    blocks = thinned(parts)
     assert sum(block.numel() for block in blocks) <= MOST + max(block.numel() for block in blocks)
     assert sum(block.numel() for block in blocks) > MOST / 3
-    assert _thinned(parts[:1])[0].shape[2] < 100
+    assert thinned(parts[:1])[0].shape[2] < 100
 
 
 def test_diffuse_uses_it(scene):
@@ -76,10 +76,10 @@ def test_diffuse_uses_it(scene):
 def test_signs_turn_with_the_volume_and_are_as_good_as_random(scene, whole):
     _, noisy = scene
     volume = (noisy[:, :, :, 1:, 3:] / 20).round() if whole else noisy[:, :, :, 1:, 3:]
-    signs = _signs(volume)
+    signs = signs_of(volume)
     for turned in (lambda u: u.flip(2), lambda u: u.transpose(3, 4), lambda u: u.transpose(2, 4).flip(3)):
-        assert torch.equal(_signs(turned(volume).contiguous()), turned(signs))
-    assert torch.equal(_signs(2.0**-20 * volume), signs)  # in another unit
+        assert torch.equal(signs_of(turned(volume).contiguous()), turned(signs))
+    assert torch.equal(signs_of(2.0**-20 * volume), signs)  # in another unit
     # The mean of N signs, and that of the products of neighbours, is 0 up to a few of 1 / sqrt(N).
     means = [signs.mean(), *((signs.narrow(a, 0, 20) * signs.narrow(a, 1, 20)).mean() for a in (2, 3, 4))]
     assert max(map(abs, means)) < 5 * 2 / signs.numel() ** 0.5
@@ -98,7 +98,7 @@ def test_blank_voxels_do_not_count(scene):
 
 @pytest.mark.parametrize("size", [30, 97, 144, 191])
 def test_blocks_are_the_same_from_both_ends(size):
-    spans = [(part.start, part.stop) for part in _blocks(size)]
+    spans = [(part.start, part.stop) for part in _blocks(size, BLOCK)]
     assert spans == [(size - stop, size - start) for start, stop in reversed(spans)]
     assert all(stop - start >= min(BLOCK, size) for start, stop in spans)
     assert sum(stop - start for start, stop in spans) >= size - 1
@@ -106,7 +106,7 @@ def test_blocks_are_the_same_from_both_ends(size):
 
 def test_the_blocks_of_a_turned_volume_are_the_same():
     volume = 10 * torch.randn(1, 1, 97, 101, 150, generator=torch.Generator().manual_seed(0))
-    turned = [_thinned([u.contiguous()]) for u in (volume, volume.flip(2).transpose(3, 4))]
+    turned = [thinned([u.contiguous()]) for u in (volume, volume.flip(2).transpose(3, 4))]
     assert len(turned[0]) > 3
     assert [float(u.double().square().sum()) for u in turned[0]] == pytest.approx(
         [float(u.double().square().sum()) for u in turned[1]], rel=1e-12

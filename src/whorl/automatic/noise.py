@@ -29,7 +29,7 @@ from whorl.automatic.cut import remaining_variance
 from whorl.errors import ShapeError
 from whorl.foundations import validation
 
-__all__ = ["blank", "labelled", "noise_level", "noise_present"]
+__all__ = ["blank", "labelled", "levels", "noise_level", "noise_present"]
 
 WINDOW = 15
 """Side of the windows in pixels."""
@@ -92,18 +92,23 @@ def noise_level(samples: Sequence[Tensor]) -> float:
     >>> round(noise_level([noisy]), 1)
     7.0
     """
+    return levels(samples)[1]
+
+
+def levels(samples: Sequence[Tensor]) -> tuple[float, float]:
+    """The level that the narrow filter sees, as if the noise were white, and the whole of it."""
     if any(part.dim() not in (4, 5) for part in samples):
         raise ShapeError("noise_level: expected images (n, c, y, x) or volumes (n, c, z, y, x).")
     for part in samples:
         validation.finite(part, "noise_level")
     parts = [u for part in samples if (u := thick(part.detach())).dim() > 2]
     if not parts:
-        return 0.0
+        return 0.0, 0.0
     black, white = ends_of(parts)
     found = [votes(plane.double(), black, white) for part in parts for plane in part.flatten(0, 1)]
     narrow, ring, mean, cut = (torch.cat(column) for column in zip(*found, strict=True))
     if len(narrow) == 0:
-        return 0.0
+        return 0.0, 0.0
     believed = cut <= max(FREE, quantile(cut, LEAST_CUT))
     narrow, ring, mean, cut = (column[believed] for column in (narrow, ring, mean, cut))
     degrees = degrees_of_freedom(parts[0].shape[2:])
@@ -111,15 +116,15 @@ def noise_level(samples: Sequence[Tensor]) -> float:
     level = first = quantile(spread, QUANTILE) / usual
     # What is left of a flat picture or a plane is rounding.
     if level <= 1e-9 * max(abs(black), abs(white)):
-        return 0.0
+        return 0.0, 0.0
     touched = cut > FREE / 2
     for _ in range(ROUNDS if touched.any() else 0):
         left = torch.where(touched, remaining_variance(mean, level, black, white).sqrt(), level)
         level = min(level * (quantile(spread / left, QUANTILE) / usual) ** 1.5, LARGEST * first)
     if min(parts[0].shape[2:]) < WINDOW + 2:
-        return level  # in a picture of few windows the two filters may differ by chance
+        return level, level  # in a picture of few windows the two filters may differ by chance
     ratio = ratio_of(ring, narrow, degrees)
-    return level * float(ratio ** colouredness(ratio, unevenness(ring)))
+    return level, level * float(ratio ** colouredness(ratio, unevenness(ring)))
 
 
 def noise_present(samples: Sequence[Tensor], level: float) -> float:

@@ -33,7 +33,7 @@ class Filtering:
     already, which has them. ``caller`` is who complains.
 
     >>> from torch import ones
-    >>> told = Filtering("gerig", noise=10.0, time=2.0)
+    >>> told = Filtering("gerig", noise=10.0, time=2.0, options={"diffusivity": "exponential"})
     >>> model, chosen = told.chosen(lambda: [ones(1, 1, 8, 8)], told.space(2))
     >>> model.name, chosen
     ('gerig', AutomaticSettings(noise=10.0, contrast=19.0, time=2.0))
@@ -96,7 +96,8 @@ class Filtering:
         """The model for these settings and pixels of that size; one that is built already is itself."""
         if isinstance(self.model, Model):
             return self.model
-        return build(self.model, **{**self.options, "contrast": settings.contrast, "spacing": space})
+        chosen = {**settings.options, **self.options, "contrast": settings.contrast, "spacing": space}
+        return build(self.model, **chosen)
 
 
 def noise_to_remove(noise: float | None, samples: Samples, caller: str) -> float:

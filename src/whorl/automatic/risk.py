@@ -25,7 +25,7 @@ from whorl.automatic.noise import blank
 from whorl.models import Model, build
 from whorl.schemes import equal_steps
 
-__all__ = ["least_risk"]
+__all__ = ["curve", "least_risk", "signs_of", "thinned"]
 
 MOST = 2**20
 """Voxels on which the risk is estimated; enough for three digits of it."""
@@ -62,8 +62,8 @@ def least_risk(
     The search begins with the contrast ``first`` and goes on to smaller or larger ones as long as that helps. In the
     end it looks half a step to either side. With a ``time`` only the contrast is searched for.
     """
-    parts = _thinned(samples)
-    signs = [_signs(part) for part in parts]
+    parts = thinned(samples)
+    signs = [signs_of(part) for part in parts]
 
     def tried(contrast: float) -> tuple[float, float, float]:
         risk, at = _risk(build(name, contrast=contrast, **options), parts, signs, noise, time, longest, engine)
@@ -97,7 +97,7 @@ def _risk(
     The risk is that of the very steps the filter will take: whole ones first, then half a step less or more.
     """
     tau = model.automatic_step(parts[0].dim() - 2)
-    flow = partial(_curve, model, parts, signs, noise, engine=engine)
+    flow = partial(curve, model, parts, signs, noise, engine=engine)
     if time is not None:
         return list(flow(equal_steps(time, tau)))[-1] if time > 0 else (noise**2, 0.0)
     best = noise**2, 0.0
@@ -113,7 +113,7 @@ def _risk(
 
 
 @torch.no_grad()
-def _curve(
+def curve(
     model: Model, parts: Sequence[Tensor], signs: Sequence[Tensor], noise: float, steps: Iterable[float], engine: str
 ) -> Iterator[tuple[float, float]]:
     """Risk and time after each of the steps."""
@@ -130,33 +130,33 @@ def _curve(
         yield removed / count - noise**2 + 2 * noise**2 * divergence / count, now
 
 
-def _thinned(samples: Sequence[Tensor]) -> list[Tensor]:
-    """Blocks of the samples that are not blank, of ``MOST`` voxels together.
+def thinned(samples: Sequence[Tensor], most: int = MOST, side: int = BLOCK) -> list[Tensor]:
+    """Blocks of the samples that are not blank, of so many voxels a side and ``most`` voxels together.
 
     They are taken in the order of their values, evenly from dark to bright, wherever they lie.
     """
-    if sum(part.numel() for part in samples) <= MOST:
+    if sum(part.numel() for part in samples) <= most:
         return list(samples)
     blocks = []
     for part in samples:
-        for place in itertools.product(*(_blocks(size) for size in part.shape[2:])):
+        for place in itertools.product(*(_blocks(size, side) for size in part.shape[2:])):
             blocks.append(part[(slice(None), slice(None), *place)].contiguous())
     keys = [(float(block.median()), float(block.max()), float(block.min())) for block in blocks]
     seen = sorted((key, number) for number, key in enumerate(keys) if key[1] > key[2])
     blocks = [blocks[number] for _, number in seen] or blocks[:1]
-    return blocks[:: math.ceil(sum(block.numel() for block in blocks) / MOST)]
+    return blocks[:: math.ceil(sum(block.numel() for block in blocks) / most)]
 
 
-def _blocks(size: int) -> list[slice]:
+def _blocks(size: int, side: int) -> list[slice]:
     """Blocks along an axis, the same from both of its ends; the middle of an odd axis may be left out."""
-    count = max(1, size // BLOCK)
+    count = max(1, size // side)
     ends = [number * size // count for number in range(count // 2 + 1)]
     left = list(itertools.pairwise(ends))
     middle = [(ends[-1], size - ends[-1])] if count % 2 else []
     return [slice(*span) for span in (*left, *middle, *((size - end, size - start) for start, end in reversed(left)))]
 
 
-def _signs(part: Tensor) -> Tensor:
+def signs_of(part: Tensor) -> Tensor:
     """As many voxels with + 1 as with - 1, about, and 0 where all is blank.
 
     They depend on how many voxels are darker and on the distance from the border: the same in every unit, and turned.

@@ -1,8 +1,8 @@
 """Contrast and diffusion time from the noise, when nobody gave them."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from whorl.automatic.noise import noise_level, noise_present
 from whorl.automatic.risk import least_risk
+from whorl.automatic.weighed import weighed
 from whorl.foundations import validation
 from whorl.models import ROWS, Model, build, row
 from whorl.models.catalogue import Rule
@@ -26,6 +27,10 @@ LONGEST = 20.0
 """The flow stops at this time, if it has removed less by then; for pixels whose smallest side is one."""
 
 
+OWN = ("diffusivity", "alpha", "gamma", "sigma")
+"""Whoever tells one of these has a flow of their own in mind, for which the rule is meant."""
+
+
 def rule(name: str) -> Rule:
     """The rule of a model, or an error that says what to give instead.
 
@@ -40,11 +45,15 @@ def rule(name: str) -> Rule:
 
 @dataclass(frozen=True)
 class AutomaticSettings:
-    """What a model is to be run with: the noise it is meant for, its contrast and its diffusion time."""
+    """What a model is to be run with: the noise it is meant for, its contrast and its diffusion time.
+
+    ``options`` are further ones that were chosen, for ``whorl.models.build``.
+    """
 
     noise: float
     contrast: float
     time: float
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def automatic_settings(
@@ -62,6 +71,11 @@ def automatic_settings(
     counts as noise, what is stronger as an edge. The time is that at which the model has removed most of the noise from
     the samples, in root mean square, so that a clean picture is hardly changed. Noise that was cut off at black and
     white is not there to be removed, and does not count. Neither depends on the unit of length.
+
+    ``weickert-brox``, the default, ``perona-malik``, ``gerig`` and ``eed`` are given a law, a cell and a presmoothing
+    as well, unless a diffusivity, an alpha, a gamma or a sigma was told: a well-posed flow whose contrast, presmoothing
+    and time have the least estimated errors on this very picture (:mod:`whorl.automatic.weighed`). With
+    ``diffusivity="exponential"`` the rule above applies to them, too.
 
     In space, where volumes differ more from each other than photographs do, that contrast is where a search begins: the
     contrast and the time are those with the least error on the samples, which can be estimated from the noise alone
@@ -82,9 +96,11 @@ def automatic_settings(
 
     >>> ramp = torch.arange(64.0).expand(1, 1, 64, 64)
     >>> noisy = ramp + 5 * torch.randn(1, 1, 64, 64, generator=torch.Generator().manual_seed(0))
-    >>> chosen = automatic_settings("perona-malik", [noisy], noise=5.0)
+    >>> chosen = automatic_settings("perona-malik", [noisy], noise=5.0, diffusivity="exponential")
     >>> chosen.contrast, 0.5 < chosen.time < 5
     (7.5, True)
+    >>> sorted(automatic_settings("perona-malik", [noisy], noise=5.0).options)
+    ['cell', 'diffusivity', 'sigma']
     """
     measured = noise_level(samples) if noise is None else validation.number(noise, "noise", name, 0.0)
     chosen = rule(name)
@@ -99,6 +115,11 @@ def automatic_settings(
         contrast, time = least_risk(
             name, samples, measured, contrast, time=time, longest=longest, engine=engine, **options
         )
+    elif row(name).weighed and not {*OWN} & {*options}:
+        told: dict[str, Any] = {**options, "time": time, "longest": longest, "engine": engine}
+        pixel = min(validation.spacing(options.get("spacing", 1.0), name))
+        more, contrast, time = weighed(name, samples, measured, steepness=steepness, pixel=pixel, **told)
+        return AutomaticSettings(measured, contrast, time, more)
     elif time is None:
         model = build(name, contrast=contrast, **options)
         time = _stopping_time(model, samples, chosen.removed * noise_present(samples, measured), longest, engine)

@@ -111,6 +111,7 @@ class ByModel(Treatment):
         if self.policy.measured:
             record |= {"noise": measured.noise, "noise_measured": self.policy.noise is None}
         record |= {"contrast": measured.contrast, "contrast_measured": self.policy.measured}
+        record |= measured.options
         record |= {"time": measured.time, "scheme": self.scheme, "spacing": list(aspect)}
         if measured.time == 0 and self.policy.time != 0:
             record["copied"] = True

@@ -37,7 +37,8 @@ class Row:
     heading above it. ``rule`` tells how contrast and stopping follow from the noise, None where they do not. The rules
     were chosen on crops of training photographs (``python -m experiments.defaults choose``): the pair that loses least
     against the best setting at noise 5, 15, 25 and 50, where noise cut off at black and white does not count.
-    ``sigma`` is the presmoothing in pixels unless given.
+    ``sigma`` is the presmoothing in pixels unless given, ``weighed`` says whether law, cell, presmoothing, contrast and
+    time are chosen for each picture where nobody gives them (:mod:`whorl.automatic.weighed`) instead of the rule.
     ``start`` is where the page begins on its drawn pictures, ``plate`` contrast and time near the best PSNR on the
     noisy plate of the gallery.
     """
@@ -61,6 +62,7 @@ class Row:
     alpha_in_space: float = SPACE_ALPHA
     gamma: float = 0.0
     sigma: float = 0.0
+    weighed: bool = False
     start: Mapping[str, float] = field(default_factory=lambda: {"contrast": 24, "time": 7})
     plate: tuple[float, float] = (50.0, 1.2)
 
@@ -90,6 +92,7 @@ ROWS: tuple[Row, ...] = (
         constructors.perona_malik,
         Rule(1.5, 0.9),
         options=("diffusivity", "alpha", "cell", "sigma"),
+        weighed=True,
     ),
     Row(
         "you-kaveh",
@@ -145,6 +148,7 @@ ROWS: tuple[Row, ...] = (
         Rule(1.9, 0.9),
         options=("diffusivity", "alpha", "cell", "sigma"),
         plate=(70.0, 1.2),
+        weighed=True,
     ),
     Row(
         "weickert-brox",
@@ -161,6 +165,7 @@ ROWS: tuple[Row, ...] = (
         constructors.weickert_brox,
         Rule(1.2, 0.95),
         options=("diffusivity", "alpha", "cell", "sigma", "gamma"),
+        weighed=True,
         start={"contrast": 18, "time": 8},
         plate=(70.0, 1.2),
     ),
@@ -236,6 +241,7 @@ ROWS: tuple[Row, ...] = (
         sigma=1.0,
         start={"contrast": 9, "time": 20, "sigma": 1.2},
         plate=(8.0, 6.0),
+        weighed=True,
     ),
     Row(
         "ced",

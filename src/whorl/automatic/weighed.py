@@ -1,0 +1,143 @@
+r"""Presmoothing, contrast and time of a flow in the plane, weighed by their estimated errors on the picture itself.
+
+Drawings want more presmoothing and a smaller contrast for a longer time than photographs. A few pairs of presmoothing
+and contrast are tried on samples of the picture. Stein's estimate (:mod:`whorl.automatic.risk`) tells the error of each
+at every time. The settings taken are means of all pairs, each at its best time, that weigh
+
+.. math:: \exp\Big(-\frac{R - R_{\min}}{T\, \sigma^2}\Big)
+
+for the error :math:`R`: a picture that is sampled a little differently has settings that are a little different.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whorl.automatic.noise import levels, noise_present
+from whorl.automatic.risk import RISING, curve, signs_of, thinned
+from whorl.models import Model, build
+from whorl.operators import Smoothing, gaussian_weights
+
+__all__ = ["CHOICE", "PAIRS", "weighed"]
+
+CHOICE = {"diffusivity": "rational", "cell": "wide"}
+"""Law and cell: a well-posed flow with small errors under turns."""
+
+PAIRS = ((0.3, 0.6), (0.5, 0.4), (0.6, 0.3), (0.8, 0.25), (1.0, 0.2))
+"""Presmoothing in pixels, and contrast in multiples of the noise."""
+
+TEMPERATURE = 0.005
+"""T: pairs whose errors differ by so much of the noise's variance weigh nearly alike."""
+
+MOST, BLOCK = 2**16, 48
+"""Values on which errors are estimated, and the side of the blocks into which larger pictures are cut."""
+
+LONGEST, ROUNDS = 1.0, 30
+"""The largest width of a correlation, in pixels, and the halvings in which it is found."""
+
+
+def weighed(
+    name: str,
+    samples: Sequence[Tensor],
+    noise: float,
+    *,
+    steepness: float = 1.0,
+    pixel: float = 1.0,
+    time: float | None = None,
+    longest: float = 20.0,
+    engine: str = "auto",
+    **options: Any,
+) -> tuple[dict[str, Any], float, float]:
+    """Options of the model, contrast and time; with a ``time`` only the others are chosen.
+
+    Contrasts are multiples of the noise times the ``steepness``, presmoothing is in units of a ``pixel``.
+    """
+    parts = _batches(thinned(samples, MOST, BLOCK))
+    seen = levels(parts)[0]
+    blur = Smoothing(correlation(seen / noise) if seen else 0.0)
+    signs = [_coloured(signs_of(part), blur) for part in parts]
+    present = noise_present(parts, noise)  # what was cut off at black and white is not there to be removed
+    found = []
+    for sigma, factor in PAIRS if any(bool(sign.any()) for sign in signs) else ():
+        setting = CHOICE | options | {"sigma": sigma * pixel, "contrast": factor * noise * steepness}
+        risk, at = _least(build(name, **setting), parts, signs, present, time, longest, engine)
+        if at > 0:
+            found.append((risk, sigma * pixel, factor * noise * steepness, at))
+    if not found:  # all is blank, or any smoothing does harm
+        return CHOICE | {"sigma": PAIRS[0][0] * pixel}, PAIRS[0][1] * noise * steepness, time or 0.0
+    least = min(found)[0]
+    weights = [math.exp((least - risk) / (TEMPERATURE * present**2)) for risk, *_ in found]
+    sigma, contrast, at = (
+        math.exp(math.fsum(w * math.log(row[k]) for w, row in zip(weights, found, strict=True)) / math.fsum(weights))
+        for k in (1, 2, 3)
+    )
+    return CHOICE | {"sigma": sigma}, contrast, at if time is None else time
+
+
+def _batches(parts: Sequence[Tensor]) -> list[Tensor]:
+    """Parts of the same shape as one batch: their steps are taken together."""
+    shapes = dict.fromkeys(tuple(part.shape[1:]) for part in parts)
+    return [torch.cat([part for part in parts if tuple(part.shape[1:]) == shape]) for shape in shapes]
+
+
+def correlation(seen: float) -> float:
+    """The width of the Gaussian that makes noise of white noise of which the narrow filter sees this share, at most 1.
+
+    >>> correlation(1.0), 0.5 < correlation(0.4) < 0.7
+    (0.0, True)
+    """
+    low, high = 0.0, LONGEST
+    for _ in range(ROUNDS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _share(middle) > seen else (low, middle)
+    return low if low > LONGEST / 2**ROUNDS else 0.0
+
+
+def _share(width: float) -> float:
+    """What the second difference sees of smoothed noise along an axis, in mean squares: both axes see it as a level."""
+    half = gaussian_weights(width)
+    taps = [*half[:0:-1], *half]
+    a, b, c = (math.fsum(x * y for x, y in zip(taps, taps[k:], strict=False)) for k in range(3))
+    return (6 * a - 8 * b + 2 * c) / (6 * a)
+
+
+def _coloured(signs: Tensor, blur: Smoothing) -> Tensor:
+    """Signs with the correlations of the noise, and as many of strength 1; 0 where all is blank."""
+    if not blur.radius:
+        return signs
+    gain = math.sqrt(math.fsum(w * w for w in (*blur.weights[:0:-1], *blur.weights)))
+    smooth: Tensor = blur(signs)
+    return smooth / gain**2 * (signs != 0)
+
+
+def _least(
+    model: Model,
+    parts: Sequence[Tensor],
+    signs: Sequence[Tensor],
+    noise: float,
+    time: float | None,
+    longest: float,
+    engine: str,
+) -> tuple[float, float]:
+    """The least risk and its time, between steps by a parabola; at ``time`` if that is given."""
+    tau = model.automatic_step()
+    count = math.ceil((longest if time is None else time) / tau)
+    steps = itertools.repeat(tau, count) if time is None else itertools.repeat(time / max(count, 1), count)
+    rows = [(noise**2, 0.0)]
+    for row in curve(model, parts, signs, noise, steps, engine):
+        rows.append(row)
+        if time is None and row[0] > RISING * min(rows)[0] + 1e-4 * noise**2:
+            break
+    if time is not None:
+        return rows[-1]
+    risk, at = min(rows)
+    place = rows.index((risk, at))
+    if 0 < place < len(rows) - 1:
+        before, after = rows[place - 1][0] - risk, rows[place + 1][0] - risk
+        shift = 0.5 * (before - after) / (before + after) if before + after > 0 else 0.0
+        risk, at = risk - 0.25 * (before - after) * shift, at + shift * tau
+    return risk, at
