@@ -36,15 +36,15 @@ def test_settings_of_a_turned_picture_are_the_same():
             assert other_time == pytest.approx(time, rel=1e-3)
 
 
-def test_a_drawing_is_presmoothed_and_texture_is_not():
-    texture = 20 * white(1, 1, 64, 64, seed=3)
-    noise = white(1, 1, 64, 64)
+def test_a_drawing_is_smoothed_for_long_and_texture_is_not():
+    y, x = torch.meshgrid(torch.arange(96.0), torch.arange(96.0), indexing="ij")
+    texture = 40 * torch.sin(1.5 * x) * torch.sin(1.3 * y)
+    noise = white(1, 1, 96, 96)
     (drawn, _, long), (rough, _, short) = (
-        weighed("gerig", [clean + LEVEL * noise], LEVEL) for clean in (drawing(), 128 + texture)
+        weighed("gerig", [clean + LEVEL * noise], LEVEL) for clean in (Smoothing(0.7)(drawing(96)), 128 + texture)
     )
-    assert drawn["sigma"] > 1.3 * rough["sigma"]
-    assert long > 2 * short
-    assert min(PAIRS)[0] <= rough["sigma"] <= drawn["sigma"] <= max(PAIRS)[0]
+    assert long > 3 * short
+    assert all(min(PAIRS)[0] <= each["sigma"] <= max(PAIRS)[0] for each in (drawn, rough))
 
 
 @pytest.mark.parametrize("width", [0.0, 0.5, 0.7])
