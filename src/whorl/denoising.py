@@ -1,13 +1,24 @@
 """Denoising for people: an array in, the same kind of array out."""
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import torch
+from torch import Tensor
 
+from whorl.automatic import NoiseModel, samples_of
+from whorl.automatic.answer import Answer, answer
+from whorl.automatic.believed import model_to_remove
 from whorl.automatic.policy import Samples, noise_to_remove
+from whorl.errors import ShapeError
+from whorl.foundations import validation
+from whorl.foundations.arrays import from_tensor, placed, to_tensor
 from whorl.networks.cards import shared
+from whorl.networks.denoiser import Denoiser, value_range
+from whorl.networks.real_noise import RealDenoiser, real_denoiser
 from whorl.networks.trained import TrainedNetwork
 
 __all__ = ["COLOUR", "GREY", "Denoising", "denoise"]
@@ -15,12 +26,37 @@ __all__ = ["COLOUR", "GREY", "Denoising", "denoise"]
 GREY, COLOUR = "photo-grey", "photo-colour"
 """The networks for pictures with one channel and with three."""
 
+SECOND = {GREY: "photo-grey-real", COLOUR: "photo-colour-real"}
+"""Those that take over where the noise is weak or not white."""
+
+LEAST_GAIN = 0.05
+"""Decibels: a result that is not expected to be better by so much is not given."""
+
 Array = TypeVar("Array", bound=Any)
+Channels = Literal["separate", "joint"]
+
+
+@dataclass(frozen=True)
+class Remover:
+    """What removes the noise of a picture, None where it is to be copied, and what is expected of it where measured."""
+
+    apply: Denoiser | RealDenoiser | None
+    expected: Answer | None = None
+
+    @property
+    def why(self) -> str:
+        """Why the picture is copied though there is noise; empty where it is not."""
+        if self.apply is not None or self.expected is None:
+            return ""
+        return f"the result would not be better than the image (expected gain {self.expected.gain:.1f} dB): copied."
 
 
 @dataclass(frozen=True)
 class Denoising:
     """What was told of denoising by a network: None follows from the picture, as in ``whorl.automatic.Filtering``.
+
+    ``noise`` is a standard deviation or a ``NoiseModel``. ``channels`` says whether channels are colours of one
+    picture, ``"joint"``, or dyes that have nothing to do with each other, ``"separate"``.
 
     >>> told = Denoising(noise=15.0)
     >>> told.name(channels=3), told.level(lambda: [])
@@ -28,48 +64,93 @@ class Denoising:
     """
 
     network: str | Path | TrainedNetwork | None = None
-    noise: float | None = None
+    noise: float | NoiseModel | None = None
     caller: str = "denoise"
+    channels: Channels | None = None
 
     def __post_init__(self) -> None:
-        if self.noise is not None:
+        if self.channels not in (None, "separate", "joint"):
+            raise ValueError(f"{self.caller}: channels = {self.channels!r}: choose 'separate' or 'joint'.")
+        if self.noise is not None and not isinstance(self.noise, NoiseModel):
             self.level(list)
 
     def level(self, samples: Samples) -> float:
         """The noise to remove, measured on the samples where it was not told; 0 where the picture is to be copied."""
+        assert not isinstance(self.noise, NoiseModel)
         return noise_to_remove(self.noise, samples, self.caller)
+
+    def measured(self, samples: Samples) -> float | NoiseModel:
+        """The same as a model of the noise, where the networks are left to the picture: they know such noise."""
+        if isinstance(self.noise, NoiseModel):
+            return self.noise
+        if self.noise is None and self.network is None:
+            parts = list(samples())
+            colours = bool(parts) and self.name(parts[0].shape[1]) == COLOUR
+            return model_to_remove(lambda: parts, self.caller, colours=colours) or 0.0
+        return self.level(samples)
 
     def name(self, channels: int) -> str | Path | TrainedNetwork:
         """The network told, or the one for colour or for grey photographs, as the picture asks for."""
-        return (COLOUR if channels == 3 else GREY) if self.network is None else self.network
+        joint = channels == 3 and self.channels != "separate"
+        return (COLOUR if joint else GREY) if self.network is None else self.network
 
     def loaded(self, channels: int) -> TrainedNetwork:
         """That network itself."""
         name = self.name(channels)
         return name if isinstance(name, TrainedNetwork) else shared(name)
 
+    def second(self, channels: int) -> TrainedNetwork | None:
+        """The network beside it for noise that is weak or not white, where the choice is left to the picture."""
+        return shared(SECOND[str(self.name(channels))]) if self.network is None else None
+
+    def remover(
+        self, noise: float | NoiseModel, samples: Sequence[Tensor], *, eight_bits: bool, device: torch.device
+    ) -> Remover:
+        """What removes this noise from pictures of which these are samples; checked where the noise is a model."""
+        channels = samples[0].shape[1]
+        if noise == 0:
+            return Remover(None)
+        network, other = placed(self.loaded(channels), device), self.second(channels)
+        second = None if other is None else placed(other, device)
+        if not isinstance(noise, NoiseModel):
+            ends = value_range(torch.cat([part.flatten() for part in samples]), eight_bits)
+            return Remover(Denoiser(network, noise, *ends, second=second))
+        separate = channels > 1 and self.name(channels) != COLOUR and self.channels != "joint"
+        found = real_denoiser(network, second, noise, samples, eight_bits=eight_bits, separate=separate)
+        expected = answer(found, noise, [part.to(device) for part in samples])
+        return Remover(found if expected.gain >= LEAST_GAIN else None, expected)
+
 
 def denoise(
     image: Array,
-    noise: float | None = None,
+    noise: float | NoiseModel | None = None,
     *,
     channel_axis: int | None = None,
+    channels: Channels | None = None,
     network: str | Path | TrainedNetwork | None = None,
     device: str | torch.device | None = None,
 ) -> Array:
-    """Remove white Gaussian noise from a photograph with a trained network.
+    """Remove the noise of a photograph or micrograph with trained networks.
+
+    With nothing told, a model of the noise is measured: how its variance depends on the grey value, and whether
+    neighbours are correlated. The picture is transformed so that its noise has one level, denoised, and transformed
+    back without bias. The result is checked before it is given; where it would be worse than the image, the image comes
+    back with a warning.
 
     Parameters
     ----------
     image : numpy.ndarray or torch.Tensor
         ``(y, x)``, or colour with a ``channel_axis``. Integers come back rounded, in the type of the image.
-    noise : float, optional
-        Standard deviation of the noise in the image's own units; measured where the image has least detail by default.
+    noise : float or NoiseModel, optional
+        Standard deviation of white noise in the image's own units, or a model of the noise; measured by default.
     channel_axis : int, optional
         The axis of the channels; None for a grey image.
+    channels : "separate" or "joint", optional
+        Whether channels are dyes with noise of their own each, or colours of one picture; by default three channels are
+        colours, and others are not.
     network : str, Path or network, optional
-        The name of a network of the package, a file, or a network of ``whorl.load``; by default ``photo-grey`` or
-        ``photo-colour``.
+        The name of a network of the package, a file, or a network of ``whorl.load``, for white noise; by default
+        ``photo-grey`` or ``photo-colour``, and ``photo-grey-real`` or ``photo-colour-real`` where noise is not white.
     device : optional
         Where to compute; the result comes back to where the image was.
 
@@ -80,9 +161,30 @@ def denoise(
     >>> bool(denoise(noisy, noise=25).std() < 5)
     True
     """
-    policy = Denoising(network, noise)
-    # A wrong axis has no channels here, and is refused with everything else that is wrong with the image.
-    channels = [] if channel_axis is None else [*getattr(image, "shape", ())][channel_axis:][:1]
-    found = policy.loaded(*channels or [1])
-    result: Array = found.denoise(image, noise, channel_axis=channel_axis, device=device)
-    return result
+    policy = Denoising(network, noise, channels=channels)
+    if network is not None and not isinstance(noise, NoiseModel):
+        # A wrong axis has no channels here, and is refused with everything else that is wrong with the image.
+        count = [] if channel_axis is None else [*getattr(image, "shape", ())][channel_axis:][:1]
+        alone: Array = policy.loaded(*count or [1]).denoise(image, noise, channel_axis=channel_axis, device=device)
+        return alone
+    u = to_tensor(image, channel_axis, "denoise")
+    if u.dim() != 4:
+        raise ShapeError(
+            f"denoise: expected a picture (y, x), got shape {tuple(image.shape)}. "
+            "For colour name the channel_axis, usually -1."
+        )
+    validation.finite(u, "denoise")
+    samples = samples_of(u)
+    found = policy.measured(lambda: samples)
+    target = u.device if device is None else torch.device(device)
+    eight_bits = str(image.dtype).removeprefix("torch.") == "uint8"
+    remover = policy.remover(found, samples, eight_bits=eight_bits, device=target)
+    if remover.why:
+        warnings.warn(f"denoise: {remover.why}", stacklevel=2)
+    result: Any = image
+    if remover.apply is None:
+        result = result.clone() if isinstance(result, Tensor) else result.copy()
+    else:
+        with torch.no_grad():
+            result = from_tensor(remover.apply(u.to(target)), image, channel_axis)
+    return cast(Array, result)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from whorl import large, models
+from whorl.denoising import Denoising
 from whorl.large.stages import denoising_stages, network_stages
 from whorl.networks import NetworkSpec, PhotoNetwork, PhotoSpec, build_network
 
@@ -26,7 +27,7 @@ def test_the_reach_of_networks_and_their_stages_is_exact(name):
     if photo:  # takes its pictures in float32 and without derivatives otherwise
         steps = [
             large.Stage(network, stage.reach)
-            for stage in denoising_stages(network, 25.0, [torch.zeros(1)], eight_bits=True)
+            for stage in denoising_stages(Denoising(network), 25.0, [torch.zeros(1, 1, 1, 1)], eight_bits=True)[0]
         ]
     else:
         steps = [stage for stage in network_stages(network) if stage.reach]

@@ -1,6 +1,7 @@
 """Noise of every level told, from nearly none to more than networks are trained for: nothing gets worse."""
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,7 @@ def test_no_picture_gets_worse_at_any_level(kind):
             before = np.square(noisy / scale - clean).mean()
             after = np.square(whorl.denoise(noisy, level * scale) / scale - clean).mean()
             # Of noise below a grey value rounding may keep some and drop some.
-            assert after <= 1.002 * before, (name, level)
+            assert after <= 1.01 * before, (name, level)
             if level >= 5:
                 assert after < 0.9 * before, (name, level)
 
@@ -48,11 +49,14 @@ def test_the_network_is_blended_out_without_a_jump():
     draw = np.random.default_rng(1)
     clean = pictures()["cartoon"]
     noise = draw.normal(0, 1, clean.shape)
-    smallest = whorl.load("photo-grey").noise_range[0]
-    removed = []
-    for level in (0.001 * smallest, 0.5 * smallest, 0.999 * smallest, 1.001 * smallest):
-        noisy = np.clip(clean + level * noise, 0, 255)
-        removed.append(np.square(whorl.denoise(np.float32(noisy), level) - np.float32(noisy)).mean() ** 0.5 / level)
-    assert removed[0] < 0.01
-    assert removed[0] < removed[1] < removed[2]
-    assert removed[2] == pytest.approx(removed[3], rel=0.05)
+    first, second = (whorl.load(name).noise_range[0] for name in ("photo-grey", "photo-grey-real"))
+
+    def removed(level):
+        noisy = (clean + level * noise).astype(np.float32)
+        return np.square(whorl.denoise(noisy, level) - noisy).mean() ** 0.5 / level
+
+    # The picture spans 255 / 170 of its grey values after scaling: the ends of both ranges lie between these levels.
+    shares = [removed(level) for level in np.geomspace(0.01 * second, 1.2 * first, 24)]
+    assert shares[0] < 0.02
+    for earlier, later in pairwise(shares):
+        assert 0.9 * earlier < later < earlier + 0.5

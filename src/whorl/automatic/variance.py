@@ -96,7 +96,7 @@ def noise_bins(channel: Sequence[Tensor]) -> tuple[Bins, float, float]:
     free = cut <= (FREE if (cut <= FREE).double().mean() >= FEW else quantile(cut, LEAST_CUT))
     narrow, ring, mean = (column[free] for column in columns[:3])
     degrees, dimension = degrees_of_freedom(parts[0].shape), parts[0].dim()
-    sorted_in = [order for order in mean.argsort().tensor_split(BINS) if len(order)]
+    sorted_in = _sorted_in(mean)
     share, ratio = 0.0, 1.0
     if min(parts[0].shape) >= WINDOW + 2 and bool((narrow > 0).all()):
         ratio = ratio_of(ring, narrow, degrees)
@@ -109,6 +109,14 @@ def noise_bins(channel: Sequence[Tensor]) -> tuple[Bins, float, float]:
     means = torch.stack([mean[order].mean() for order in sorted_in]).cpu()
     windows = max(len(narrow) / pixels, 1e-9)
     return (means, variance), _width(ratio**share, dimension), math.sqrt(1 / (2 * degrees * windows * QUANTILE))
+
+
+def _sorted_in(mean: Tensor) -> list[Tensor]:
+    """The windows of each bin. Those of one mean share a bin: which come first depends on how the picture lies."""
+    ordered = mean.sort().values
+    ends = ordered[[len(ordered) * k // BINS for k in range(1, BINS)]]
+    bins = torch.bucketize(mean, ends, right=True)
+    return [chosen for k in range(BINS) if len(chosen := (bins == k).nonzero()[:, 0])]
 
 
 def _line(bins: Bins, width: float, sampling: float) -> tuple[float, float, float, float]:

@@ -215,7 +215,8 @@ def summary(pages: Sequence[dict[str, Any]]) -> str:
         return ", ".join(words)
     copied = sum(bool(other.get("copied")) for other in pages)
     if copied == len(pages):
-        return ", ".join([*words, "no noise was found: copied"])
+        why = "the result would be no better" if page.get("returned") else "no noise was found"
+        return ", ".join([*words, f"{why}: copied"])
     for name in ("contrast", "noise"):
         if name in page:
             words.append(f"{name} {_range(pages, name)}{' (measured)' if page[f'{name}_measured'] else ''}")
@@ -228,7 +229,7 @@ def summary(pages: Sequence[dict[str, Any]]) -> str:
     if page["windows"] > 1:
         words.append(f"in {page['windows']} windows")
     if copied:
-        words.append(f"{copied} without noise copied")
+        words.append(f"{copied} copied: without noise, or no better after it")
     return ", ".join(words)
 
 

@@ -1,7 +1,7 @@
 """``whorl denoise``: remove noise with a trained network."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,22 +31,35 @@ def command(
             "--noise", metavar="SD", help="Standard deviation of the noise in grey values. Default: estimated."
         ),
     ] = None,
+    channels: Annotated[
+        str,
+        typer.Option(
+            "--channels",
+            metavar="auto|separate|joint",
+            help="separate: dyes, each with noise of its own. joint: colours of one picture. auto: joint for RGB.",
+        ),
+    ] = "auto",
     *,
     common: Common,
 ) -> None:
-    """Remove white Gaussian noise from photographs with a trained network.
+    """Remove the noise of photographs and micrographs with trained networks.
 
-    The networks for photographs take the level of the noise as an input, from 5 to 55 grey values of 8 bits. Pictures
-    with weaker or stronger noise, or with more bits, are scaled so that their noise lies in that range.
+    Without --noise a model of the noise is measured on the picture: how its variance depends on the grey value, and
+    whether neighbours are correlated. The picture is transformed so that its noise has one level, denoised, and
+    transformed back. Where the result is expected to be worse than the picture, the picture is copied, and a line
+    says so. Texture that fills the whole picture is taken for noise: give the level if you know it.
 
-    Without --noise the level is measured where the picture has least detail, and reported. Texture that fills the whole
-    picture is taken for noise, and compressed noise is underestimated: give the level if you know it.
+    With --noise, or another network, the noise is taken to be white and of one level.
     """
     from whorl.cli.batch import Batch
     from whorl.cli.machine import prepare
     from whorl.cli.treatments import ByNetwork
     from whorl.denoising import Denoising
 
-    policy, device = Denoising(None if network == "auto" else network, noise), prepare(common.device, common.threads)
+    if channels not in ("auto", "separate", "joint"):
+        raise ValueError(f"--channels {channels}: choose auto, separate or joint.")
+    kind: Any = None if channels == "auto" else channels
+    policy = Denoising(None if network == "auto" else network, noise, channels=kind)
+    device = prepare(common.device, common.threads)
     treatment = ByNetwork(policy, device, per_page=common.per_page)
     Batch("denoise", treatment, common).run([Path(path) for path in paths])

@@ -1,25 +1,24 @@
 """What a verb does to the pages of a file: the stages of the filter, chosen by options and by the pages themselves."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from whorl.automatic import DEFAULT_TIME, AutomaticSettings, Filtering
+from whorl.automatic import DEFAULT_TIME, AutomaticSettings, Filtering, NoiseModel
 from whorl.denoising import Denoising
 from whorl.files import Page
 from whorl.files.layout import pixel_aspect
 from whorl.files.volume import VolumeFile
 from whorl.foundations import validation
-from whorl.foundations.arrays import placed
 from whorl.large import Stage, denoising_stages, stages
 from whorl.large.pictures import sample_blocks
 from whorl.large.volumes import sample_boxes
-from whorl.networks import TrainedNetwork
 
 __all__ = ["ByModel", "ByNetwork", "Treatment", "as_spacing", "voxel_aspect"]
 
@@ -131,22 +130,34 @@ class ByNetwork(Treatment):
     def __init__(self, policy: Denoising, device: torch.device, *, per_page: bool = False) -> None:
         self.policy, self.device, self.per_page = policy, device, per_page
         if policy.network is not None:
-            self._network(1)  # whatever is wrong with the file is said at once
+            policy.loaded(1)  # whatever is wrong with the file is said at once
 
-    def _measured(self, pages: Sequence[Page]) -> float:
-        return self.policy.level(_tensors(lambda: sample_blocks(pages)))
+    def _measured(self, pages: Sequence[Page]) -> float | NoiseModel:
+        return self.policy.measured(_tensors(lambda: sample_blocks(pages)))
 
-    def _stages(self, page: Page, measured: float) -> tuple[Sequence[Stage], dict[str, Any]]:
-        channels = page.layout.filtered
-        record = {"network": self.policy.name(channels), "noise": measured, "noise_measured": self.policy.noise is None}
-        if measured == 0:
-            return (), record | {"copied": True}
-        samples, eight_bits = _tensors(lambda: sample_blocks([page]))(), page.layout.dtype == "uint8"
-        return denoising_stages(self._network(channels), measured, samples, eight_bits=eight_bits), record
+    def _stages(self, page: Page, measured: float | NoiseModel) -> tuple[Sequence[Stage], dict[str, Any]]:
+        colour, channels = page.layout.colour, page.layout.filtered
+        dyes = channels > 1 and colour != "rgb" and self.policy.channels is None
+        policy = replace(self.policy, channels="separate") if dyes else self.policy
+        samples, eight_bits = list(_tensors(lambda: sample_blocks([page]))()), page.layout.dtype == "uint8"
+        told = {"network": policy.name(channels), "noise": _level(measured, samples)}
+        record: dict[str, Any] = told | {"noise_measured": policy.noise is None}
+        if isinstance(measured, NoiseModel):
+            record["noise_model"] = asdict(measured)
+        steps, remover = denoising_stages(policy, measured, samples, eight_bits=eight_bits, device=self.device)
+        if remover.expected is not None:
+            record["gain_expected"] = remover.expected.gain
+        if remover.why:
+            record["returned"] = True
+        return steps, record | ({} if steps else {"copied": True})
 
-    @cache  # noqa: B019, a treatment lives as long as its command
-    def _network(self, channels: int) -> TrainedNetwork:
-        return placed(self.policy.loaded(channels), self.device)
+
+def _level(noise: float | NoiseModel, samples: Sequence[Tensor]) -> float:
+    """One number for a report: the root mean square of the standard deviations."""
+    if not isinstance(noise, NoiseModel):
+        return noise
+    squares = [noise.standard_deviation_at(part.double()).square().mean() for part in samples]
+    return math.sqrt(float(sum(squares)) / len(squares))
 
 
 def _tensors(

@@ -1,6 +1,7 @@
 """One function for arrays that are too large for memory, or lie on many machines."""
 
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -30,7 +31,7 @@ __all__ = ["map"]
 
 def map(
     image: Any,
-    model: str | models.Model | TrainedNetwork = "weickert-brox",
+    model: str | models.Model | TrainedNetwork | Denoising = "weickert-brox",
     *,
     time: float | None = None,
     noise: float | None = None,
@@ -56,9 +57,9 @@ def map(
         ``(y, x)`` or ``(z, y, x)``, or with one more axis of channels; what is ambiguous is refused as by
         :func:`whorl.diffuse`. Anything that gives NumPy arrays for slices will do. Integers are filtered in float and
         rounded half to even once, at the end.
-    model : str, Model or trained network
-        A name of ``whorl.models.names()`` with its ``settings`` (contrast, alpha, ...), a model already built, or a
-        trained network.
+    model : str, Model, trained network or Denoising
+        A name of ``whorl.models.names()`` with its ``settings`` (contrast, alpha, ...), a model already built, a
+        trained network, or ``whorl.denoising.Denoising()`` for what :func:`whorl.denoise` does.
     time : float, optional
         Diffusion time; networks have none. Without contrast and time, both follow from the noise, which is measured on
         samples of the image; with a contrast of your own the time is 5.
@@ -104,13 +105,13 @@ def map(
     check_unmasked(image, "large.map")
     working_dtype(image.dtype, "large.map")
     how: dict[str, Any] = {"scheme": scheme, "cycles": cycles, "tau": tau, "engine": engine}
-    if isinstance(model, TrainedNetwork):
+    if isinstance(model, TrainedNetwork | Denoising):
         if time is not None or settings or how != {"scheme": "explicit", "cycles": None, "tau": None, "engine": "auto"}:
             raise ValueError("large.map: a trained network has its own steps. Leave time, scheme, tau and engine out.")
         axis, space = _axes(image, channel_axis, sized=True)
         if space != 2:
             raise ShapeError("large.map: networks are trained on pictures and take no volumes. Name the channel_axis.")
-        steps = _network_stages(placed(model, torch.device(device)), noise, factor, image, axis)
+        steps = _network_stages(model, noise, factor, image, axis, device)
     else:
         policy = Filtering(model, settings.pop("contrast", None), time, noise, settings, engine, "large.map")
         if factor is not None:
@@ -132,17 +133,25 @@ def map(
 
 
 def _network_stages(
-    network: TrainedNetwork, noise: float | None, factor: float | None, image: Any, axis: int | None
+    network: TrainedNetwork | Denoising,
+    noise: float | None,
+    factor: float | None,
+    image: Any,
+    axis: int | None,
+    device: str | torch.device,
 ) -> tuple[Stage, ...]:
     """A network scaled by the factor, or to the noise given or measured; no stages where there is no noise."""
-    unknown = noise is None and network.noise_range is None
-    if isinstance(network, DiffusionNetwork) and (factor is not None or unknown):
-        return network_stages(network, 1.0 if factor is None else factor)
+    if isinstance(network, DiffusionNetwork) and (factor is not None or (noise, network.noise_range) == (None, None)):
+        return network_stages(placed(network, torch.device(device)), 1.0 if factor is None else factor)
     if factor is not None:
         raise ValueError(f"large.map: factor = {factor:g} is not for networks for photographs. Give the noise.")
     samples = list(_samples(image, axis))
-    level = Denoising(network, noise, "large.map").level(lambda: samples)
-    return denoising_stages(network, level, samples, eight_bits=image.dtype == np.uint8)
+    policy = network if isinstance(network, Denoising) else Denoising(network, noise, "large.map")
+    found = policy.measured(lambda: samples)
+    steps, remover = denoising_stages(policy, found, samples, eight_bits=image.dtype == np.uint8, device=device)
+    if remover.why:
+        warnings.warn(f"{policy.caller}: {remover.why}", stacklevel=3)
+    return steps
 
 
 def _samples(image: Any, axis: int | None) -> Iterator[torch.Tensor]:

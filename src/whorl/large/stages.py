@@ -9,10 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from whorl.automatic import NoiseModel
+from whorl.denoising import Denoising, Remover
 from whorl.foundations import validation
+from whorl.foundations.arrays import placed
 from whorl.models import Model
-from whorl.networks import Denoiser, DiffusionNetwork, TrainedNetwork
-from whorl.networks.denoiser import value_range
+from whorl.networks import DiffusionNetwork
 from whorl.schemes import Progress, check_step, equal_steps
 
 __all__ = ["Stage", "denoising_stages", "fused", "halo", "network_stages", "stages"]
@@ -96,18 +98,23 @@ def network_stages(network: DiffusionNetwork, factor: float = 1.0) -> tuple[Stag
 
 
 def denoising_stages(
-    network: TrainedNetwork, noise: float, samples: Iterable[Tensor], *, eight_bits: bool
-) -> tuple[Stage, ...]:
-    """What ``network.remove`` does to a picture with noise of this level, of which the samples show the range.
+    policy: Denoising,
+    noise: float | NoiseModel,
+    samples: Iterable[Tensor],
+    *,
+    eight_bits: bool,
+    device: str | torch.device = "cpu",
+) -> tuple[tuple[Stage, ...], Remover]:
+    """What :func:`whorl.denoise` does to a picture with this noise, of which the samples show the range.
 
-    Nothing where there is no noise: the picture is copied.
+    Nothing where the picture is to be copied; the remover says why.
     """
-    if noise == 0:
-        return ()
-    if isinstance(network, DiffusionNetwork):
-        return network_stages(network, network.factor(noise))
-    remover = Denoiser(network, noise, *value_range(torch.cat([part.flatten() for part in samples]), eight_bits))
-    return (Stage(remover, remover.reach),)
+    parts, target = list(samples), torch.device(device)
+    network = policy.loaded(parts[0].shape[1])
+    if isinstance(network, DiffusionNetwork) and noise and not isinstance(noise, NoiseModel):
+        return network_stages(placed(network, target), network.factor(noise)), Remover(None)
+    remover = policy.remover(noise, parts, eight_bits=eight_bits, device=target)
+    return (() if remover.apply is None else (Stage(remover.apply, remover.apply.reach),)), remover
 
 
 def halo(steps: Sequence[Stage]) -> int:

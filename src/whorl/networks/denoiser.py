@@ -18,6 +18,8 @@ REFERENCE_LEVEL = 25.0
 
 MIDDLE = 127.5
 _TAIL = 0.002  # share of the darkest and of the brightest samples that a range leaves out
+_COLOURED = (0.1, 0.25)  # correlations between which the second network takes over: those of white noise scatter
+_WEAK = (1.0, 1.4)  # how many times weaker than its smallest level the noise is where the first network has no share
 _ROUNDING = 1e-6  # by which a level that was scaled to the end of a range may lie beyond it
 
 
@@ -34,6 +36,9 @@ class Denoiser:
     A network trained for one level has the picture scaled to that. A network for grey pictures takes the channels of a
     colour picture one by one; one for colour takes pictures with three channels alone.
 
+    Where there is a second network for noise of other kinds, it takes over as the noise gets weaker than the first one
+    is trained for, or as neighbours get correlated; in between both have a share, so that nothing jumps.
+
     Attributes
     ----------
     network : TrainedNetwork
@@ -42,12 +47,18 @@ class Denoiser:
         Standard deviation of the noise in the picture's own units.
     low, high : float
         The range of the picture; 0 and 255 for 8 bits.
+    correlation : float
+        Of the noise between neighbours; 0 for white noise.
+    second : TrainedNetwork, optional
+        The network for noise that is not white, or weak.
     """
 
     network: "TrainedNetwork"
     noise: float
     low: float = 0.0
     high: float = 255.0
+    correlation: float = 0.0
+    second: "TrainedNetwork | None" = None
 
     @property
     def factor(self) -> float:
@@ -68,20 +79,43 @@ class Denoiser:
             )
         v = factor * (u - middle) + MIDDLE
         single = v.flatten(0, 1)[:, None] if channels == 1 else v
-        level, smallest = self.noise * factor, (self.network.noise_range or (0.0,))[0]
+        level = self.noise * factor
         with torch.no_grad():
-            result: Tensor = self.network(single.float(), max(level, smallest)).to(u.dtype)
-        found = middle + (result.reshape(v.shape) - MIDDLE) / factor
+            parts = [share * self._removed(network, single.float(), level) for network, share in self.shares(level)]
+        found: Tensor = middle + (sum(parts[1:], parts[0]).to(u.dtype).reshape(v.shape) - MIDDLE) / factor
+        smallest = _smallest(self.second or self.network)
         return found if level >= smallest else u + (level / smallest) ** 2 * (found - u)
+
+    def shares(self, level: float) -> "list[tuple[TrainedNetwork, float]]":
+        """The networks that take part, and how much of the result is each one's, for a level in grey values."""
+        if self.second is None:
+            return [(self.network, 1.0)]
+        share = max(_ramp(self.correlation, *_COLOURED), _ramp(_smallest(self.network) / level, *_WEAK))
+        return [pair for pair in ((self.network, 1 - share), (self.second, share)) if pair[1] > 0]
+
+    def _removed(self, network: "TrainedNetwork", v: Tensor, level: float) -> Tensor:
+        told: tuple[float, ...] = (self.correlation,) if getattr(network.spec, "correlated", False) else ()
+        result: Tensor = network(v, max(level, _smallest(network)), *told)
+        return result
 
     @property
     def reach(self) -> int:
         """How many pixels around a pixel the result depends on."""
-        return self.network.reach
+        return max(network.reach for network in (self.network, self.second) if network is not None)
 
     def bytes_per_pixel(self, channels: int) -> float:
         """What the computation takes for a pixel, about."""
         return 4.0 * (channels if self.network.channels == 1 else 1) * self.network.floats_per_pixel
+
+
+def _smallest(network: "TrainedNetwork") -> float:
+    """The smallest level that a network is trained for."""
+    return (network.noise_range or (0.0,))[0]
+
+
+def _ramp(value: float, begin: float, end: float) -> float:
+    """0 up to the beginning, 1 from the end on, and a straight line between."""
+    return min(max((value - begin) / (end - begin), 0.0), 1.0)
 
 
 def value_range(samples: Tensor, eight_bits: bool) -> tuple[float, float]:

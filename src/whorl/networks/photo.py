@@ -94,6 +94,8 @@ NAMED_PHOTO = {
     "photo-66k": PhotoSpec(width=32, fields=(32, 32, 20), blocks=3, repetitions=4),
     "photo-grey": dataclasses.replace(_GREY, rho=1, noise=(5.0, 55.0)),
     "photo-colour": dataclasses.replace(_GREY, rho=1, channels=3, noise=(5.0, 55.0)),
+    "photo-grey-real": dataclasses.replace(_GREY, rho=1, noise=(0.5, 60.0), correlated=True),
+    "photo-colour-real": dataclasses.replace(_GREY, rho=1, channels=3, noise=(0.5, 60.0), correlated=True),
 }
 """Structures by name. Those without a range of levels are for noise 25 unless another level is asked for. The strict
 one differs by its training."""

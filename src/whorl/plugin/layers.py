@@ -7,6 +7,7 @@ computes the windows it shows. The pixel size is the layer's scale, of which the
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -126,12 +127,13 @@ def denoise_layer(layer: Any, network: str = "auto", noise: float = 0.0, job: Jo
     from whorl.denoising import Denoising
 
     policy, channels = Denoising(None if network == "auto" else network, noise or None), 3 if layer.rgb else 1
-    level, job = policy.level(lambda: _samples(layer)), job or Job()
-    if level == 0:
+    found, job = policy.measured(lambda: _samples(layer)), job or Job()
+    if found == 0:
         return _like(layer, layer.data, "no noise found, copied")
-    built = policy.loaded(channels)
-    result = _each(layer, 2, job, lambda plane, tell, **how: large.map(plane, built, noise=level, advance=tell, **how))
-    return _like(layer, result, f"denoised by {policy.name(channels)}, noise {level:.4g}")
+    one = replace(policy, noise=found)  # for all planes
+    result = _each(layer, 2, job, lambda plane, tell, **how: large.map(plane, one, advance=tell, **how))
+    told = f"{found:.4g}" if isinstance(found, float) else str(found).splitlines()[0]
+    return _like(layer, result, f"denoised by {policy.name(channels)}, noise {told}")
 
 
 def _built(
