@@ -38,6 +38,9 @@ CAMERA = (0.50, 0.60)
 TEXTURE = (0.68, 0.78)
 """Widths from which on it may be, and is, texture: no camera smooths so much."""
 
+STRONG = (0.03, 0.05)
+"""Of the range of the picture: stronger noise than this is not that of a camera, but texture."""
+
 UNEVEN = (0.24, 0.30)
 """Uncertainties from which on it is doubted, and not believed, that noise is that of a camera."""
 
@@ -95,6 +98,7 @@ def _photograph(parts: Sequence[Tensor]) -> NoiseModel:
     if camera > 0:
         variances = torch.cat([variance[variance > 0] for (_, variance), *_ in bins])
         seen = MISSED * math.exp(0.5 * float(variances.log().mean())) * _falling(width, *TEXTURE)
+        camera *= _falling(seen / (model.white - model.black), *STRONG)
         level = noise_level(together) ** (1 - camera) * max(seen, 1e-6) ** camera
         kept = (1 - camera) * model.gain[0], (1 - camera) * model.offset[0] + camera * level**2
         model = NoiseModel((kept[0],), (kept[1],), (camera * width,), model.black, model.white, model.uncertainty)
