@@ -9,6 +9,7 @@ compression, but it has lost its highest frequencies in every channel, which tex
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -40,6 +41,9 @@ TEXTURE = (0.68, 0.78)
 
 STRONG = (0.03, 0.05)
 """Of the range of the picture: stronger noise than this is not that of a camera, but texture."""
+
+GRASS = (0.05, 0.09)
+"""Of the range: noise of a photograph that is correlated and so strong may be, and is, even texture such as grass."""
 
 UNEVEN = (0.24, 0.30)
 """Uncertainties from which on it is doubted, and not believed, that noise is that of a camera."""
@@ -91,6 +95,10 @@ def _photograph(parts: Sequence[Tensor]) -> NoiseModel:
     """One model for all channels."""
     together = [part.movedim(1, 0).reshape(-1, 1, *part.shape[2:]) for part in parts]
     model = _believed(together)
+    if model.correlation[0] > 0:
+        squares = [float(model.standard_deviation_at(part).square().mean()) for part in together]
+        noise = _falling(math.sqrt(max(squares)) / (model.white - model.black), *GRASS)
+        model = replace(model, gain=(noise * model.gain[0],), offset=(noise * model.offset[0],))
     bins = [noise_bins([part[:, [c]] for part in parts]) for c in range(parts[0].shape[1])]
     width = sum(each[1] for each in bins) / len(bins)
     camera = (1 - _falling(width, *CAMERA)) * (1 - _falling(model.uncertainty, *ON_A_LINE))
