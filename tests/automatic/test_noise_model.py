@@ -26,6 +26,17 @@ def test_the_transform_makes_noise_even_and_its_inverse_has_no_bias(gain, value)
     assert back == pytest.approx(value, abs=5 * float(noisy.std()) / 200 + 0.002 * value)
 
 
+@pytest.mark.parametrize("gain", [0.003, -0.003, 1.0])
+def test_small_gains_keep_the_digits_of_float32(gain):
+    """Black stays 0, so that the transform is as large as the picture is in units of its noise."""
+    model, u = NoiseModel((gain,), (625.0,), (0.0,), 0.0, 255.0), torch.linspace(0, 255, 1001, dtype=torch.float64)
+    exact, found = model.stabilise(u), model.stabilise(u.float())
+    eps = torch.finfo(torch.float32).eps
+    assert exact[0] == 0
+    torch.testing.assert_close(found.double(), exact, rtol=0, atol=2 * eps * float(exact.abs().max()))
+    torch.testing.assert_close(model.restore(found).double(), model.restore(exact), rtol=0, atol=4 * eps * 255)
+
+
 def test_channels_have_their_own_noise():
     model = NoiseModel((0.0, 1.0), (9.0, 0.0), (0.0, 1.0), 0.0, 255.0)
     noisy = model.simulate(flat(100.0, 2, 2, 96, 96), seed=2)

@@ -87,7 +87,7 @@ class NoiseModel:
         return (gain * u + offset).clamp_min(self.smallest).sqrt()
 
     def stabilise(self, u: Tensor) -> Tensor:
-        """The picture transformed so that its noise has standard deviation 1 everywhere."""
+        """The picture transformed so that its noise has standard deviation 1 everywhere; the grey value 0 stays 0."""
         return self._each(u, _stabilised)
 
     def restore(self, transformed: Tensor) -> Tensor:
@@ -148,18 +148,23 @@ def _stabilised(u: Tensor, gain: float, offset: float, model: NoiseModel) -> Ten
     if (same := _constant(gain, offset, model)) is not None:
         return u / same
     sign, gain = math.copysign(1.0, gain), abs(gain)
-    counts = (sign * u * gain + offset) / gain**2
-    return sign * 2 * (counts + 3 / 8).clamp_min(0).sqrt()
+    counts = (sign * u.double() * gain + offset) / gain**2
+    return (sign * (2 * (counts + 3 / 8).clamp_min(0).sqrt() - _zero(gain, offset))).to(u)
 
 
 def _restored(transformed: Tensor, gain: float, offset: float, model: NoiseModel) -> Tensor:
     if (same := _constant(gain, offset, model)) is not None:
         return transformed * same
     sign, gain = math.copysign(1.0, gain), abs(gain)
-    d = (sign * transformed).clamp_min(2 * math.sqrt(3 / 8))
+    d = (sign * transformed.double() + _zero(gain, offset)).clamp_min(2 * math.sqrt(3 / 8))
     root = math.sqrt(3 / 2)
     counts = d.square() / 4 + root / (4 * d) - 11 / (8 * d.square()) + 5 * root / (8 * d**3) - 1 / 8
-    return sign * (counts * gain - offset / gain)
+    return (sign * (counts * gain - offset / gain)).to(transformed)
+
+
+def _zero(gain: float, offset: float) -> float:
+    """The transform of the grey value 0. It is left out: for a small gain it is so large that float32 loses digits."""
+    return 2 * math.sqrt(max(offset / gain**2 + 3 / 8, 0.0))
 
 
 def gaussian_weights(width: float) -> Tensor:
