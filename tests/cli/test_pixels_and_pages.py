@@ -105,32 +105,34 @@ def stack(path) -> None:
     tifffile.imwrite(path, np.stack([scene, 4 * scene, 2 * scene]), photometric="minisblack")
 
 
-@pytest.mark.parametrize("verb", ["filter", "denoise"])
-def test_one_setting_for_all_pages_unless_asked(tmp_path, whorl_command, verb):
+@pytest.mark.parametrize(("verb", "name", "told"), [("filter", "contrast", ()), ("denoise", "noise", ("photo-grey",))])
+def test_one_setting_for_all_pages_unless_asked(tmp_path, whorl_command, verb, name, told):
+    """A network that is named takes one level of noise, and not a model of it."""
     stack(tmp_path / "a.tif")
-    name = {"filter": "contrast", "denoise": "noise"}[verb]
+    told = ("--network", *told) if told else ()
     answers = {}
     for words in ((), ("--per-page",)):
-        answer = whorl_command(verb, "-n", "--json", *words, tmp_path / "a.tif", tmp_path / "b.tif")
+        answer = whorl_command(verb, "-n", "--json", *told, *words, tmp_path / "a.tif", tmp_path / "b.tif")
         assert answer.code == 0, answer.err
         answers[words] = [page[name] for page in json.loads(answer.out)["files"][0]["pages"]]
     assert len(set(answers[()])) == 1
     one, four, two = answers["--per-page",]
     assert (four, two) == pytest.approx((4 * one, 2 * one), rel=1e-5)
     assert one < answers[()][0] < four
-    said = whorl_command(verb, "-n", "--per-page", tmp_path / "a.tif", tmp_path / "b.tif").out
+    said = whorl_command(verb, "-n", *told, "--per-page", tmp_path / "a.tif", tmp_path / "b.tif").out
     assert f"{name} {one:.4g} to {four:.4g} (measured)" in said
     assert "3 pages" in said
 
 
 def test_a_stack_that_only_changes_its_place_does_not_flicker(tmp_path, whorl_command):
-    """Each page is filtered with the same contrast, as one page of the whole stack would be."""
+    """Each page is filtered with the same settings, as one page of the whole stack would be."""
     stack(tmp_path / "a.tif")
     assert whorl_command("filter", "-q", "--time", 1, tmp_path / "a.tif", tmp_path / "b.tif").code == 0
-    answer = whorl_command("filter", "-n", "--json", tmp_path / "a.tif", tmp_path / "c.tif")
-    contrast = json.loads(answer.out)["files"][0]["pages"][0]["contrast"]
+    answer = whorl_command("filter", "-n", "--json", "--time", 1, tmp_path / "a.tif", tmp_path / "c.tif")
+    page = json.loads(answer.out)["files"][0]["pages"][0]
+    chosen = {name: page[name] for name in ("contrast", "diffusivity", "cell", "sigma")}
     for before, after in zip(files.read_pages(tmp_path / "a.tif"), files.read_pages(tmp_path / "b.tif"), strict=True):
-        expected = whorl.diffuse(before.samples[..., 0], "weickert-brox", contrast=contrast, time=1.0)
+        expected = whorl.diffuse(before.samples[..., 0], "weickert-brox", time=1.0, **chosen)
         assert np.array_equal(after.samples[..., 0], expected)
 
 

@@ -46,7 +46,7 @@ def test_parameters_have_their_usual_values():
     assert LaplacianPower(1.0).power == 1
     assert DirectionalDerivatives().directions == 8
     assert CellSmoothing(1.0).weights_along(2) == (tuple(gaussian_weights(1.0)),) * 2
-    assert Smoothing(1.0).weights == gaussian_weights(1.0, truncate=4.0)
+    assert Smoothing(1.0).weights == tuple(gaussian_weights(1.0, truncate=4.0))
     assert not ScaleStack(CellGradient()).beta.requires_grad
     assert Dictionary(CellGradient(), [Smoothing(1.0)]).weights.requires_grad
 
