@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import torch
+import torch.distributed as dist
 
 from whorl.data import RectangleSet
 from whorl.networks.multiscale import MultiscaleNetwork
@@ -48,7 +49,10 @@ def main(out: Path, epochs: int, *optimisers: str) -> None:
         train(network, pairs, config, checkpoint=folder / "checkpoint.safetensors", team=team, progress=progress)
         if team.leads:
             (folder / "values.json").write_text(json.dumps(network.values()))
+    group = dist.group.WORLD
     team.leave()
+    # Nobody else holds the group: its threads have ended, and cannot meet a Python that is about to end.
+    assert group is None or sys.getrefcount(group) == 2
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def command(
     biharmonic: Annotated[bool, typer.Option("--biharmonic", help="The same, but slopes run on into the gap.")] = False,
     contrast: Annotated[
         float | None,
-        typer.Option("--contrast", "-c", metavar="GREY", help="Contrast of edges. Default: 2/255 of the range."),
+        typer.Option("--contrast", "-c", metavar="GREY", help="Contrast of edges. Default: 1/255 of the range."),
     ] = None,
     tolerance: Annotated[
         float | None,

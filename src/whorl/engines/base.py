@@ -65,7 +65,7 @@ class Engine(ABC):
         raise NotImplementedError
 
     def undisturbed(self) -> AbstractContextManager[None]:
-        """For many calls in a row with small operations of PyTorch between them: what keeps these out of the way."""
+        """Keeps PyTorch's threads from competing with the engine's while many short calls of both take turns."""
         return nullcontext()
 
     @abstractmethod

@@ -62,7 +62,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Files with the types browsers insist on, no listings, no log; who says nothing for a while is cut off."""
+    """Files with the types browsers insist on, no listings, no log; a silent connection is closed."""
 
     timeout = PATIENCE
 

@@ -4,6 +4,7 @@ The sums over a batch are added up over all processes, so the parameters after t
 one, up to the rounding of a sum in another order.
 """
 
+import importlib
 import os
 from dataclasses import dataclass
 
@@ -60,5 +61,8 @@ def join_team(device: torch.device) -> tuple[Team, torch.device]:
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
     if not dist.is_initialized():
+        # Functions of this module have the group of that moment as their default and would keep it beyond its end:
+        # its threads would then still run when Python ends, which aborts the process now and then.
+        importlib.import_module("torch.distributed.nn.functional")
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     return Team(dist.get_rank(), dist.get_world_size()), device

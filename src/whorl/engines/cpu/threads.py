@@ -28,7 +28,7 @@ _users: list[int] = []
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Leave all threads to kernels: those of torch wait for their next work by spinning, on the same processors."""
+    """Leave all threads to kernels: an idle thread of torch spins, and takes a processor from a kernel."""
     with _lock:  # whoever comes while others are alone finds one thread, and must not leave it so
         own = _users[0] if _users else torch.get_num_threads()
         _users.append(own)

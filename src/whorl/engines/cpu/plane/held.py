@@ -21,7 +21,7 @@ class Held(NamedTuple):
 
 
 def held(step: Step | None, u: Tensor) -> Held:
-    """The data term and the known pixels of a step on this image; empty arrays for what it has not."""
+    """The data term and the known pixels of a step on this image; an empty array stands for a missing one."""
     data, weights, weighed, known, masked = _nothing(precision(u))
     term, kept = (None, None) if step is None else (step.fidelity, step.kept)
     if term is not None:
