@@ -25,6 +25,7 @@ SUITES = (
     "quality_turn",
     "quality_turn_volume",
     "quality_volume",
+    "quality_real",
     "speed_fill",
     "quality_fill",
     "scaling",

@@ -112,7 +112,7 @@ def _race(name: str, pairs: Any, goal: float) -> tuple[float, float, int]:
     """Gauss–Newton until the goal is reached: the loss then, its own seconds, its iterations."""
     from whorl.networks import build_network
     from whorl.training import train
-    from whorl.training.reporters import Reporter
+    from whorl.training.history import Reporter
 
     recipe = _recipe(name, "gauss-newton", tolerance=0.0)
     network = build_network(recipe.network)

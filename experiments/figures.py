@@ -10,8 +10,7 @@ import torch
 from whorl.data import ANGLES, RectangleSet
 from whorl.evaluation import AngleTable
 from whorl.evaluation.charts import SHOWN, draw_angles, draw_comparison
-from whorl.evaluation.paper import PAPER
-from whorl.evaluation.reproduction import Measured
+from whorl.evaluation.reproduction import PAPER, Measured
 from whorl.networks.cards import ModelCard
 from whorl.networks.scheduled import ScheduledNetwork
 

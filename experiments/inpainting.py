@@ -20,7 +20,7 @@ from torch import Tensor
 import whorl
 from whorl import models
 from whorl.inpainting import fill
-from whorl.inpainting.methods import edge_continuing
+from whorl.inpainting.images import edge_continuing
 
 DENSITIES = (0.01, 0.02, 0.05, 0.1, 0.2)
 PICTURES = 12

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from whorl.evaluation.paper import PAPER, verdict
+from whorl.evaluation.reproduction import PAPER, verdict
 from whorl.networks.cards import ModelCard
 from whorl.training.checkpoint import write_atomically
 

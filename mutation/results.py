@@ -15,7 +15,7 @@ RESULTS = Path(__file__).with_name("results.md")
 
 def write_down(folder: str, killed: int, survived: int, words: Sequence[str], file: Path = RESULTS) -> None:
     """Put the folder's row in place of its old one; rows stand in the order of the plans."""
-    options = " ".join(word for word in words if word not in PLANS and word != "--write") or "as planned"
+    options = " ".join(_asked(words)) or "as planned"
     share = f"{killed / max(1, killed + survived):.1%}".replace("%", " %")
     numbers = f"| {killed + survived} | {killed} | {survived} | {share} |"
     row = f"| {folder} {numbers} {options} | {date.today()} | {_commit()} |"
@@ -25,6 +25,16 @@ def write_down(folder: str, killed: int, survived: int, words: Sequence[str], fi
     first, last = (next(place for place in places if lines[place].startswith("|")) for places in _both_ways(lines))
     head = lines[first : first + 2]
     file.write_text("\n".join([*lines[:first], *head, *rows.values(), *lines[last + 1 :]]) + "\n", encoding="utf-8")
+
+
+def _asked(words: Sequence[str]) -> list[str]:
+    """What the share depends on: neither where it is recorded, nor by how many processes it is measured."""
+    free = ("--record", "--jobs")
+    return [
+        word
+        for before, word in zip(("", *words), words, strict=False)
+        if not {before, word} & {*free} and word not in PLANS and word != "--write"
+    ]
 
 
 def _both_ways(lines: list[str]) -> tuple[range, range]:

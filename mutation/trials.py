@@ -7,6 +7,7 @@ with the fault in it, so that all that is prepared at import holds the fault, to
 
 import ctypes
 import gc
+import importlib
 import math
 import os
 import pickle
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -54,7 +56,7 @@ class Trial:
 
     @property
     def module(self) -> str:
-        return ".".join(self.path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+        return module_of(self.path)
 
 
 @dataclass
@@ -145,6 +147,7 @@ def _session(work: Work) -> object:
 
     class Copies:
         def pytest_runtestloop(self, session: Any) -> bool:
+            _import_all(work.source)
             tracing.__exit__(None, None, None)
             items = session.items
             coverage = _in_a_process(lambda: _reached(items, work))
@@ -163,6 +166,18 @@ def _session(work: Work) -> object:
     on_import = tracing.__enter__()
     _pytest(work.places, [Copies()])
     return result[0] if result else "they cannot be collected"
+
+
+def _import_all(folder: Path) -> None:
+    """Import what tests would only import on their way: whether they reach it can be seen from then on."""
+    for path in sorted(folder.rglob("*.py")):
+        with suppress(ImportError):  # of a package that is not installed
+            importlib.import_module(module_of(path))
+
+
+def module_of(path: Path) -> str:
+    """The name by which a file of the library is imported."""
+    return ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
 
 
 def _try_all(items: list[Any], coverage: Coverage, work: Work) -> Outcome:

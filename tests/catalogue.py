@@ -6,7 +6,7 @@ import whorl
 from whorl.activations import Anisotropic, CoherenceEnhancing, EdgeContinuing, EdgeEnhancing, Isotropic, Uncoupled
 from whorl.blocks.guided import SteppedMap
 from whorl.diffusivities import Exponential, FreeForm, Rational, Rescaled, by_name, names
-from whorl.inpainting.methods import method
+from whorl.inpainting.images import method
 from whorl.operators import (
     CellGradient,
     Composed,

@@ -20,6 +20,20 @@ def test_each_block_couples_what_its_design_principle_says():
         multichannel_block(anisotropic=False, gamma=0.5)
 
 
+@pytest.mark.parametrize("make", [multichannel_block, multiscale_block])
+def test_blocks_are_by_default_those_of_the_best_network_of_the_paper(make):
+    """Anisotropic with alpha = 0.41; the scales are weighed inside the diffusivity, as in the paper's energies."""
+    u = 20 * torch.randn(1, 2, 9, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    by_default, told = make(contrast=10.0).double(), make(contrast=10.0, alpha=0.41, anisotropic=True).double()
+    assert torch.equal(by_default(u), told(u))
+    for other in ({"alpha": 0.43}, {"anisotropic": False}):
+        assert not torch.equal(by_default(u), make(contrast=10.0, **other).double()(u))
+    if make is multiscale_block:
+        sampling = sample_scales()
+        assert by_default.activation.inside == pytest.approx(sampling.omega)
+        assert make(omega_inside=False).activation.inside is None
+
+
 @pytest.mark.parametrize("make", [diffusion_block, multichannel_block, multiscale_block])
 def test_trainable_blocks_train_contrast_step_and_weights(make):
     block = make(contrast=10.0, trainable=True)
@@ -34,6 +48,17 @@ def test_trainable_blocks_train_contrast_step_and_weights(make):
 def test_blocks_stack_into_a_network():
     network = torch.nn.Sequential(*(multichannel_block(contrast=5.0, trainable=True) for _ in range(3)))
     assert network(torch.rand(2, 3, 9, 9)).shape == (2, 3, 9, 9)
+
+
+def test_every_path_of_the_literal_network_adds_its_biases():
+    """Equation (37): biases that are not zero shift the responses and the result."""
+    block = multiscale_block(contrast=10.0, sampling=sample_scales(2, 0.5, 2.0))
+    u = 20 * torch.randn(1, 1, 9, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    network = block.to_resnext(channels=1)
+    with torch.no_grad():
+        before = network(u)
+        network.b2.copy_(torch.tensor([3.0, 4.0]).view_as(network.b2))
+        assert torch.allclose(network(u), before + 7, rtol=0, atol=1e-12)
 
 
 def test_mirror_modules_are_transposes():

@@ -10,8 +10,8 @@ import whorl
 from whorl import large
 from whorl.automatic import NoiseModel
 from whorl.automatic.answer import answer
+from whorl.automatic.noise_model import neighbours
 from whorl.denoising import Denoising
-from whorl.networks.real_noise import neighbours
 
 
 def scene(size=160):
@@ -137,3 +137,36 @@ def test_clean_pictures_come_back_as_they_came():
         warnings.simplefilter("ignore")
         found = whorl.denoise(clean)
     assert error(found, clean) < 255**2 / 10**5
+
+
+def test_eight_bits_are_eight_bits_in_arrays_and_tensors():
+    """Their range is that of the type, whatever part of it a dark picture uses."""
+    noisy = np.random.default_rng(0).normal(scene(48) / 5, 8).clip(0, 255).round().astype(np.uint8)
+    found = whorl.denoise(noisy, 8.0)
+    assert np.array_equal(whorl.denoise(torch.from_numpy(noisy), 8.0).numpy(), found)
+    assert not np.array_equal(np.rint(whorl.denoise(noisy.astype(np.float32), 8.0)), found)
+
+
+def test_a_weak_and_a_strong_dye_are_both_better_and_keep_their_means():
+    """One noise for both would leave the strong dye below its input, and lose detail of the weak one."""
+    clean = np.stack([scene() / 8, 20 * scene()[::-1]])
+    random = np.random.default_rng(3)
+    noisy = random.poisson(clean) + random.normal(0, 1, clean.shape)
+    found = whorl.denoise(noisy, channel_axis=0)
+    for before, after, truth in zip(noisy, found, clean, strict=True):
+        assert error(after, truth) < 0.8 * error(before, truth)
+        assert after.mean() == pytest.approx(before.mean(), rel=1e-3)
+
+
+def test_the_pages_of_a_stack_have_one_noise(micrograph):
+    noisy, clean = micrograph
+    stack = np.stack([noisy, noisy[::-1], np.roll(noisy, 40, 1)])
+    found = whorl.denoise(stack, page_axis=0)
+    model = Denoising().measured(lambda: [torch.from_numpy(stack)[:, None]])
+    assert isinstance(model, NoiseModel)
+    assert error(found[0], clean) < 0.15 * error(noisy, clean)
+    assert np.abs(found[1] - found[0][::-1]).max() < 2e-3
+    with pytest.raises(ValueError, match="name the channel_axis, usually -1; for a stack the page_axis"):
+        whorl.denoise(stack)
+    with pytest.raises(ValueError, match="Leave network out"):
+        whorl.denoise(stack, page_axis=0, network="photo-grey")

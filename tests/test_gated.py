@@ -144,10 +144,13 @@ def test_the_largest_step_is_stable_for_the_worst_picture_and_hardly_a_larger_on
             picture /= picture.norm()
             picture.copy_(K.adjoint(K(picture)))
         picture /= picture.norm()
-        kept = float(made(u)[:, : K.channels].norm())
-    # The step turns the worst picture round. With 2.1 in place of 2 it would grow, from |1 - 2 q| = 0.905 up: of the
-    # bound of K a share q of 1/1.05 is reached.
-    assert 0.905 < kept <= 1 + 64 * EPS
+        kept = made(u)[:, : K.channels]
+        expected = picture - 2 / K.squared_norm_bound() * K.adjoint(K(picture))
+    # The step is the largest one that the bound of K allows: 2.01 in place of 2 would be another.
+    assert float((kept - expected).norm()) < 1e-12
+    # It turns the worst picture round. With 2.1 in place of 2 it would grow, from |1 - 2 q| = 0.905 up: of the bound of
+    # K a share q of 1/1.05 is reached.
+    assert 0.905 < float(kept.norm()) <= 1 + 64 * EPS
 
 
 @pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock, GuidedBlock])

@@ -93,7 +93,9 @@ def test_a_row_of_results_takes_the_place_of_the_old_one(tmp_path):
     file.write_text(
         "words\n\n| Folder | Faults |\n| --- | --- |\n| energies | old |\n| models | kept |\n\nmore words\n"
     )
-    write_down("energies", 19, 1, ["energies", "--write", "--sample", "20"], file)
+    write_down(
+        "energies", 19, 1, ["energies", "--write", "--sample", "20", "--jobs", "1", "--record", "somewhere"], file
+    )
     write_down("steps", 3, 0, ["steps"], file)
     before, _, after = file.read_text().partition("| --- | --- |\n")
     rows = after.splitlines()

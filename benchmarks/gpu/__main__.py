@@ -4,6 +4,7 @@ Parts: first epoch, agreement, copy, one step, epoch. A part survives the failur
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -32,11 +33,17 @@ def one_step() -> Rows:
     out = torch.empty_like(u)
     floor, _ = timed(lambda: out.copy_(u), calls=4)
     rows: Rows = [{"method": "copy", "best_s": floor, "gb_per_s": 8e-9 * u.numel() / floor}]
-    for name in ("uncoupled", "perona-malik", "weickert-brox", "eed", "ced"):
-        model = build(name, contrast=30.0).to(DEVICE)
+    kinds: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("uncoupled", {}), ("perona-malik", {}), ("weickert-brox", {}), ("eed", {}), ("ced", {}),
+        ("perona-malik", {"cell": "wide"}), ("perona-malik", {"cell": "wide", "sigma": 1.0}),
+        ("weickert-brox", {"cell": "wide"}),
+    )  # fmt: skip
+    for name, settings in kinds:
+        model = build(name, contrast=30.0, **settings).to(DEVICE)
+        name = ", ".join([name, *map(str, settings.values())])
         best, median = timed(lambda step=model.step: step(u, 0.2, engine="triton", out=out), calls=4)
         rows.append({"method": f"whorl, {name}", "best_s": best, "median_s": median, "share_of_copy": floor / best})
-        print(f"   {name:14s} {1e6 * best:8.1f} us  {floor / best:5.1%} of a copy", flush=True)
+        print(f"   {name:24s} {1e6 * best:8.1f} us  {floor / best:5.1%} of a copy", flush=True)
     return rows
 
 

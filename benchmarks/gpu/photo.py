@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from benchmarks.gpu.clock import DEVICE, timed
 from benchmarks.gpu.report import Rows, measured
 from whorl.engines.cuda.learned.gated import Tiling
-from whorl.networks.photo import PhotoNetwork
 from whorl.networks import load
+from whorl.networks.photo import PhotoNetwork
 
 SIZE = 1024
 NETWORKS = ("photo-8k", "photo-27k", "photo-27k-stable", "photo-66k")

@@ -20,7 +20,7 @@ import numpy as np
 
 import whorl
 from whorl.data.photographs import photographs
-from whorl.evaluation.photographs import noisy_picture
+from whorl.evaluation.angles import noisy_picture
 from whorl.foundations.provenance import versions
 
 RESULTS = Path(__file__).resolve().parent / "results"

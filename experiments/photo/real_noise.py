@@ -3,9 +3,11 @@
     PYTHONPATH=src python experiments/photo/real_noise.py photo-grey --train CTrain400 --out DIR --device cuda
         --seconds 180
 
-White noise stays nearly half of what a network sees; the rest is filtered, demosaicked, compressed, or counts photons.
-The network is told the standard deviation of the noise and, as one more number, the correlation between neighbours;
-the new weights begin with zeros, so that white noise begins with the quality there was. The rate falls by the clock,
+White noise stays a third of what a network sees; the rest is filtered, went through a camera, or counts photons. The
+network is told the standard deviation of the noise and, as one more number, the correlation between neighbours. Both
+are told as well as they can be measured: not quite right, and sometimes for a picture that has no noise at all. So the
+network learns to look for itself. Weights that an earlier network lacks begin with zeros, so that white noise begins
+with the quality there was. The rate falls by the clock,
 so that the training is complete when the time is over. OUT receives the card NAME.safetensors, brought up to date
 every half minute.
 """
@@ -21,14 +23,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from whorl.data.photographs import photographs, set_aside
-from whorl.evaluation.photographs import noisy_picture
-from whorl.invariance.noisy import noisy_turn_error
+from whorl.evaluation.angles import noisy_picture
+from whorl.invariance.coincidence import noisy_turn_error
 from whorl.metrics import psnr
 from whorl.networks import ModelCard, PhotoNetwork, load_card
 from whorl.training.adam import AdamMethod
 from whorl.training.config import TrainingConfig
 from whorl.training.distributed import Team
-from whorl.training.patches import LevelInput, NoisyPatches
+from whorl.training.pairs import LevelInput, NoisyPatches
 
 LEVELS = (0.5, 60.0)
 WARMUP = 3.0  # seconds in which the rate rises
@@ -36,8 +38,8 @@ EPOCH = 25  # steps between two looks at the clock and the loss
 KEPT = 30.0  # seconds between two cards
 AVERAGED = 0.998  # weight of the past in the mean of the weights over the steps
 SHARES = {
-    1: {"white": 8 / 16, "photons": 2 / 16, "filtered": 4 / 16, "compressed": 2 / 16},
-    3: {"white": 8 / 16, "photons": 1 / 16, "filtered": 2 / 16, "demosaicked": 2 / 16, "compressed": 3 / 16},
+    1: {"white": 6 / 16, "photons": 3 / 16, "filtered": 4 / 16, "camera": 2 / 16, "spotless": 1 / 16},
+    3: {"white": 5 / 16, "photons": 1 / 16, "filtered": 2 / 16, "camera": 7 / 16, "spotless": 1 / 16},
 }
 """Kinds of noise in a batch, by the channels of a picture."""
 
@@ -81,26 +83,29 @@ class RealNoise(NoisyPatches):
         """The same after a Gaussian filter, partly common to the channels of colour."""
         level = self._levels(len(u))
         noise = self._filtered(u.shape, 0.2 + 1.3 * self._uniform(len(u)))
-        return u + level * noise, u, level, correlation(noise)
+        return u + level * noise, u, *self._as_measured(level, correlation(noise))
 
-    def demosaicked(self, u: Tensor) -> tuple[Tensor, ...]:
-        """White noise on the sensor, one colour for each pixel; the others are interpolated."""
-        level = 40.0 ** self._uniform(len(u))
-        noise = self._mosaic(u.shape)
-        return u + level * noise, u, level, correlation(noise)
+    def camera(self, u: Tensor) -> tuple[Tensor, ...]:
+        """Noise of a sensor, smoothed and sharpened by the camera, then JPEG; wanted is its JPEG without noise.
 
-    def compressed(self, u: Tensor) -> tuple[Tensor, ...]:
-        """Noise of a sensor, weaker in the dark, then JPEG of quality 70 to 97; the level is what is left."""
-        half = len(u) // 2
-        first = self._mosaic(u.shape) if u.shape[1] == 3 else self._normal(u.shape)
-        noise = torch.cat([first[:half], self._filtered(u.shape, 0.2 + 0.6 * self._uniform(len(u)))[half:]])
-        strength = 1.5 * 16.0 ** self._uniform(len(u))
-        slope = self._uniform(len(u))
-        local = ((1 - slope) + slope * u.clamp(min=0) / 128).clamp(0.1).sqrt()
-        broken = jpeg((u + strength * local * noise).clamp(0, 255), 70 + 27 * self._uniform(len(u)))
-        change = broken - u
+        The strength follows the grey value, upwards or downwards, as sensor and tone curve make it.
+        """
+        local = ((u.clamp(min=0) + 8) / 128).pow(1.2 * self._uniform(len(u)) - 0.6)
+        noise = self._mosaic(local) if u.shape[1] == 3 else local * self._filtered(u.shape, self._uniform(len(u)))
+        strength = 25.0 ** self._uniform(len(u))
+        usual = (self._uniform(len(u)) < 0.4).to(u)  # programs write 75 when nobody says how much to compress
+        quality = usual * (73 + 4 * self._uniform(len(u))) + (1 - usual) * (70 + 30 * self._uniform(len(u)))
+        wanted = jpeg(u.clamp(0, 255), quality)
+        broken = jpeg((u + strength * noise).clamp(0, 255), quality)
+        change = broken - wanted
         level = change.square().mean((1, 2, 3), keepdim=True).sqrt().clamp(*LEVELS)
-        return broken, u, level, correlation(change)
+        return broken, wanted, *self._as_measured(level, correlation(change))
+
+    def spotless(self, u: Tensor) -> tuple[Tensor, ...]:
+        """No noise at all, though texture was measured as noise; half of them JPEG."""
+        pressed = jpeg(u.clamp(0, 255), 70 + 30 * self._uniform(len(u)))
+        clean = torch.where(self._uniform(len(u)) < 0.5, pressed, u)
+        return clean, clean, LEVELS[0] * 16.0 ** self._uniform(len(u)), 0.8 * self._uniform(len(u))
 
     def photons(self, u: Tensor) -> tuple[Tensor, ...]:
         """Few photons, Poisson's law, after Anscombe's transform: white, nearly of one level, but skew in the dark."""
@@ -114,6 +119,11 @@ class RealNoise(NoisyPatches):
         zero = 2 * math.sqrt(0.375)
         unit = (255 / (2 * (most + 0.375).sqrt() - zero)).clamp(*LEVELS)  # of the transform, in grey values
         return unit * (seen - zero), unit * (wanted - zero), unit, torch.zeros_like(unit)
+
+    def _as_measured(self, level: Tensor, correlation: Tensor) -> tuple[Tensor, Tensor]:
+        """Level and correlation with the errors of a measure."""
+        wrong = (0.3 * self._normal(level.shape)).exp()
+        return (level * wrong).clamp(*LEVELS), correlation + 0.08 * self._normal(level.shape)
 
     def _darkened(self, u: Tensor) -> Tensor:
         half = (self._uniform(len(u)) < 0.5).to(u)
@@ -148,23 +158,27 @@ class RealNoise(NoisyPatches):
         mixed = share.sqrt() * common + (1 - share).sqrt() * noise
         return mixed / mixed.square().mean((1, 2, 3), keepdim=True).sqrt()
 
-    def _mosaic(self, shape: tuple[int, ...]) -> Tensor:
-        """Noise of variance 1 after the mosaic of a camera: green from neighbours, differences of colour smoothed."""
-        n, _, rows, columns = shape
-        noise = self._normal((n, 1, rows, columns))
+    def _mosaic(self, local: Tensor) -> Tensor:
+        """Noise of a sensor that sees one colour in each pixel, of this local strength.
+
+        Green is interpolated from neighbours, the differences of colour more smoothly. The camera smooths or sharpens
+        brightness; of colour it leaves blotches.
+        """
+        n, _, rows, columns = local.shape
         y, x = torch.meshgrid(*(torch.arange(side, device=self.device) for side in (rows, columns)), indexing="ij")
         masks = torch.stack([(y % 2 == 0) & (x % 2 == 0), (y + x) % 2 == 1, (y % 2 == 1) & (x % 2 == 1)]).float()
         gains = torch.cat([1 + self._uniform(n), torch.ones_like(self._uniform(n)), 1 + self._uniform(n)], 1)
-        sensor = gains * masks * noise
+        sensor = gains * masks * local * self._normal((n, 1, rows, columns))
         green = interpolated(sensor[:, 1:2], masks[1], CROSS)
         others = [green + interpolated(sensor[:, k : k + 1] - green * masks[k], masks[k], TENT) for k in (0, 2)]
         mixed = torch.cat([others[0], green, others[1]], 1)
-        width = self._uniform(n)  # cameras smooth or sharpen what they have interpolated
-        blurred = functional.conv2d(
-            functional.pad(mixed, (1, 1, 1, 1), "reflect").flatten(0, 1)[:, None], BINOMIAL.to(mixed)
-        )
-        mixed = mixed + (1.4 * width - 0.5) * (blurred.view_as(mixed) - mixed)
-        return mixed / mixed.square().mean((1, 2, 3), keepdim=True).sqrt()
+        bright = (mixed * torch.tensor([0.299, 0.587, 0.114], device=self.device).view(1, 3, 1, 1)).sum(1, keepdim=True)
+        colours = mixed - bright
+        smooth, blotchy = blurred(bright, 2), blurred(colours, 4)
+        bright = bright + (1.4 * self._uniform(n) - 0.4) * (smooth - bright)
+        colours = colours + self._uniform(n) * (blotchy - colours)
+        blotches = self._filtered((n, 3, rows, columns), 1 + 2 * self._uniform(n))
+        return bright + colours + 0.5 * self._uniform(n).square() * local * (blotches - blotches.mean(1, keepdim=True))
 
 
 CROSS = torch.tensor([[0.0, 1.0, 0.0], [1.0, 4.0, 1.0], [0.0, 1.0, 0.0]])[None, None] / 4
@@ -178,6 +192,14 @@ def interpolated(values: Tensor, mask: Tensor, kernel: Tensor) -> Tensor:
     around = functional.conv2d(functional.pad(values, (1, 1, 1, 1), "reflect"), kernel.to(values))
     weight = functional.conv2d(functional.pad(mask[None, None], (1, 1, 1, 1), "reflect"), kernel.to(values))
     return torch.where(mask > 0, values, around / weight)
+
+
+def blurred(u: Tensor, times: int) -> Tensor:
+    """After so many binomial filters of 3 x 3 pixels, every channel for itself."""
+    flat = u.flatten(0, 1)[:, None]
+    for _ in range(times):
+        flat = functional.conv2d(functional.pad(flat, (1, 1, 1, 1), "reflect"), BINOMIAL.to(u))
+    return flat.view_as(u)
 
 
 def correlation(noise: Tensor) -> Tensor:
@@ -256,7 +278,7 @@ def main() -> None:
     """Train one network."""
     began = time.monotonic()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", choices=["photo-grey", "photo-colour"])
+    parser.add_argument("name", choices=["photo-grey", "photo-colour", "photo-grey-real", "photo-colour-real"])
     parser.add_argument("--train", required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--device", default="cpu")
@@ -267,7 +289,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=64)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--turn", type=float, default=10.0)
-    parser.add_argument("--held", type=int, default=6, help="pictures held back to measure on")
+    parser.add_argument("--held", type=int, default=12, help="pictures held back to measure on")
     given = parser.parse_args()
     torch.backends.cudnn.benchmark = True
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
@@ -359,16 +381,36 @@ def main() -> None:
 
 @torch.no_grad()
 def measured(network: PhotoNetwork, held: dict, device: torch.device) -> dict[str, float]:
-    """PSNR on crops held back: white noise, noise filtered by a Gaussian of width 0.8, and the error under turns."""
+    """PSNR on crops held back: white noise, noise filtered by a Gaussian of width 0.8, pictures without noise.
+
+    Of pictures out of the simulated camera the gain; and the error under turns.
+    """
     network.eval()
     crops = {name: picture[:, :192, :192] for name, picture in held.items()}
     patches = RealNoise([torch.zeros(1, 64, 64, dtype=torch.uint8).numpy()], LEVELS, device=device)
     patches.draw = torch.Generator(device).manual_seed(1)
     found: dict[str, float] = {}
+    whole = {
+        number: torch.from_numpy(picture.copy())[None].float().to(device)
+        for number, picture in enumerate(crops.values())
+    }
+    for label in ("camera", "spotless"):
+        gains = []
+        for clean in whole.values():
+            sides = (slice(None), slice(None), *(slice(0, size // 16 * 16) for size in clean.shape[2:]))
+            noisy, wanted, level, told = getattr(patches, label)(clean[sides])
+            result = network(noisy, level, told).clamp(0, 255)
+            gains.append(
+                float(
+                    psnr(result, wanted, value_range=255)
+                    - (psnr(noisy, wanted, value_range=255) if label == "camera" else 0)
+                )
+            )
+        found[label] = round(sum(gains) / len(gains), 3)
     for label, level in (("1", 1.0), ("5", 5.0), ("15", 15.0), ("25", 25.0), ("50", 50.0), ("filtered 25", 25.0)):
         total = 0.0
         for number, picture in enumerate(crops.values()):
-            clean = torch.from_numpy(picture.copy())[None].float().to(device)
+            clean = whole[number]
             if label.startswith("filtered"):
                 noise = patches._filtered((1, len(picture), 192, 192), torch.full((1, 1, 1, 1), 0.8, device=device))
                 noisy, told = clean + level * noise, correlation(noise)

@@ -27,14 +27,14 @@ from peers import plain_network
 from trials import CALLS, Trial
 
 from whorl.data.photographs import photographs, set_aside
-from whorl.evaluation.photographs import denoised_psnr, noisy_picture
+from whorl.evaluation.angles import denoised_psnr, noisy_picture
 from whorl.foundations.atomic import write_bytes
 from whorl.foundations.provenance import versions
-from whorl.invariance.noisy import noisy_turn_error
+from whorl.invariance.coincidence import noisy_turn_error
 from whorl.networks.photo import PhotoNetwork
 from whorl.training import train
-from whorl.training.patches import LevelInput, NoisyPatches
-from whorl.training.reporters import Lines
+from whorl.training.history import Lines
+from whorl.training.pairs import LevelInput, NoisyPatches
 
 PROBE = int(os.environ.get("PROBE", 40))  # steps that tell the speed
 EPOCH = 250  # steps per epoch

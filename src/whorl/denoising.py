@@ -1,7 +1,7 @@
 """Denoising for people: an array in, the same kind of array out."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
@@ -12,10 +12,13 @@ from torch import Tensor
 from whorl.automatic import NoiseModel, samples_of
 from whorl.automatic.answer import Answer, answer
 from whorl.automatic.believed import model_to_remove
-from whorl.automatic.policy import Samples, noise_to_remove
+from whorl.automatic.policy import Samples, labels, noise_to_remove
+from whorl.automatic.variance import noise_model
+from whorl.engines.selection import undisturbed
 from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.arrays import from_tensor, placed, to_tensor
+from whorl.networks.adaptation import adapted
 from whorl.networks.cards import shared
 from whorl.networks.denoiser import Denoiser, value_range
 from whorl.networks.real_noise import RealDenoiser, real_denoiser
@@ -36,12 +39,17 @@ Array = TypeVar("Array", bound=Any)
 Channels = Literal["separate", "joint"]
 
 
+def _unwatched(step: int) -> None:
+    """Nobody watches."""
+
+
 @dataclass(frozen=True)
 class Remover:
     """What removes the noise of a picture, None where it is to be copied, and what is expected of it where measured."""
 
     apply: Denoiser | RealDenoiser | None
     expected: Answer | None = None
+    adapted: bool = False
 
     @property
     def why(self) -> str:
@@ -50,13 +58,20 @@ class Remover:
             return ""
         return f"the result would not be better than the image (expected gain {self.expected.gain:.1f} dB): copied."
 
+    @property
+    def doubt(self) -> str:
+        """What contradicts the noise model, in one sentence; empty where nothing does."""
+        return self.expected.fit.doubt if self.expected is not None and self.expected.fit is not None else ""
+
 
 @dataclass(frozen=True)
 class Denoising:
     """What was told of denoising by a network: None follows from the picture, as in ``whorl.automatic.Filtering``.
 
-    ``noise`` is a standard deviation or a ``NoiseModel``. ``channels`` says whether channels are colours of one
-    picture, ``"joint"``, or dyes that have nothing to do with each other, ``"separate"``.
+    ``noise`` is a standard deviation, a ``NoiseModel``, or ``"rician"`` for such noise of a level that is measured.
+    ``channels`` says whether channels are colours of one picture, ``"joint"``, or dyes that have nothing in common,
+    ``"separate"``. ``adapt`` lets the network adapt to the picture, and ``watch`` is called with the number of
+    every step of that.
 
     >>> told = Denoising(noise=15.0)
     >>> told.name(channels=3), told.level(lambda: [])
@@ -64,25 +79,34 @@ class Denoising:
     """
 
     network: str | Path | TrainedNetwork | None = None
-    noise: float | NoiseModel | None = None
+    noise: float | NoiseModel | str | None = None
     caller: str = "denoise"
     channels: Channels | None = None
+    adapt: bool = False
+    watch: Callable[[int], None] = _unwatched
 
     def __post_init__(self) -> None:
         if self.channels not in (None, "separate", "joint"):
             raise ValueError(f"{self.caller}: channels = {self.channels!r}: choose 'separate' or 'joint'.")
-        if self.noise is not None and not isinstance(self.noise, NoiseModel):
+        if isinstance(self.noise, str) and (self.noise != "rician" or self.network is not None):
+            raise ValueError(
+                f"{self.caller}: noise = {self.noise!r}: expected a standard deviation, a NoiseModel, or 'rician' "
+                "without a network, as those are for white noise."
+            )
+        if self.noise is not None and not isinstance(self.noise, NoiseModel | str):
             self.level(list)
 
     def level(self, samples: Samples) -> float:
         """The noise to remove, measured on the samples where it was not told; 0 where the picture is to be copied."""
-        assert not isinstance(self.noise, NoiseModel)
+        assert not isinstance(self.noise, NoiseModel | str)
         return noise_to_remove(self.noise, samples, self.caller)
 
     def measured(self, samples: Samples) -> float | NoiseModel:
         """The same as a model of the noise, where the networks are left to the picture: they know such noise."""
         if isinstance(self.noise, NoiseModel):
-            return self.noise
+            return 0.0 if labels(list(samples()), self.caller) else self.noise
+        if isinstance(self.noise, str):
+            return noise_model(list(samples()), self.noise)
         if self.noise is None and self.network is None:
             parts = list(samples())
             colours = bool(parts) and self.name(parts[0].shape[1]) == COLOUR
@@ -118,16 +142,23 @@ class Denoising:
         separate = channels > 1 and self.name(channels) != COLOUR and self.channels != "joint"
         found = real_denoiser(network, second, noise, samples, eight_bits=eight_bits, separate=separate)
         expected = answer(found, noise, [part.to(device) for part in samples])
-        return Remover(found if expected.gain >= LEAST_GAIN else None, expected)
+        if expected.gain < LEAST_GAIN:
+            return Remover(None, expected)
+        if self.adapt and expected.fit is not None and not expected.fit.doubt:
+            taught = adapted(found, [part.to(device) for part in samples], self.watch)
+            return Remover(taught, expected, taught is not found)
+        return Remover(found, expected)
 
 
 def denoise(
     image: Array,
-    noise: float | NoiseModel | None = None,
+    noise: float | NoiseModel | str | None = None,
     *,
     channel_axis: int | None = None,
+    page_axis: int | None = None,
     channels: Channels | None = None,
     network: str | Path | TrainedNetwork | None = None,
+    adapt: bool = False,
     device: str | torch.device | None = None,
 ) -> Array:
     """Remove the noise of a photograph or micrograph with trained networks.
@@ -141,16 +172,22 @@ def denoise(
     ----------
     image : numpy.ndarray or torch.Tensor
         ``(y, x)``, or colour with a ``channel_axis``. Integers come back rounded, in the type of the image.
-    noise : float or NoiseModel, optional
-        Standard deviation of white noise in the image's own units, or a model of the noise; measured by default.
+    noise : float, NoiseModel or "rician", optional
+        Standard deviation of white noise in the image's own units, a model of the noise, or ``"rician"`` for magnitudes
+        of magnetic resonance; measured by default.
     channel_axis : int, optional
         The axis of the channels; None for a grey image.
+    page_axis : int, optional
+        The axis of the pages of a stack or film, which have one noise together; not for a network that is told.
     channels : "separate" or "joint", optional
         Whether channels are dyes with noise of their own each, or colours of one picture; by default three channels are
         colours, and others are not.
     network : str, Path or network, optional
         The name of a network of the package, a file, or a network of ``whorl.load``, for white noise; by default
         ``photo-grey`` or ``photo-colour``, and ``photo-grey-real`` or ``photo-colour-real`` where noise is not white.
+    adapt : bool
+        Whether the network adapts to the picture, which takes a while: its gates, in 20 steps by Stein's estimate. That
+        is taken where the noise is white, its model fits, and parts of the picture that were held back gain by it.
     device : optional
         Where to compute; the result comes back to where the image was.
 
@@ -161,30 +198,36 @@ def denoise(
     >>> bool(denoise(noisy, noise=25).std() < 5)
     True
     """
-    policy = Denoising(network, noise, channels=channels)
-    if network is not None and not isinstance(noise, NoiseModel):
+    policy = Denoising(network, noise, channels=channels, adapt=adapt)
+    if network is not None and page_axis is not None:
+        raise ValueError("denoise: pages are for the networks that are chosen by the picture. Leave network out.")
+    if network is not None and not isinstance(noise, NoiseModel | str):
         # A wrong axis has no channels here, and is refused with everything else that is wrong with the image.
         count = [] if channel_axis is None else [*getattr(image, "shape", ())][channel_axis:][:1]
         alone: Array = policy.loaded(*count or [1]).denoise(image, noise, channel_axis=channel_axis, device=device)
         return alone
-    u = to_tensor(image, channel_axis, "denoise")
+    u = to_tensor(image, channel_axis, "denoise", page_axis)
     if u.dim() != 4:
         raise ShapeError(
             f"denoise: expected a picture (y, x), got shape {tuple(image.shape)}. "
-            "For colour name the channel_axis, usually -1."
+            "For colour name the channel_axis, usually -1; for a stack the page_axis."
         )
     validation.finite(u, "denoise")
     samples = samples_of(u)
     found = policy.measured(lambda: samples)
     target = u.device if device is None else torch.device(device)
     eight_bits = str(image.dtype).removeprefix("torch.") == "uint8"
-    remover = policy.remover(found, samples, eight_bits=eight_bits, device=target)
+    with undisturbed(u):
+        remover = policy.remover(found, samples, eight_bits=eight_bits, device=target)
     if remover.why:
         warnings.warn(f"denoise: {remover.why}", stacklevel=2)
+    elif remover.doubt and isinstance(noise, NoiseModel):
+        warnings.warn(f"denoise: {remover.doubt}", stacklevel=2)
     result: Any = image
     if remover.apply is None:
         result = result.clone() if isinstance(result, Tensor) else result.copy()
     else:
-        with torch.no_grad():
-            result = from_tensor(remover.apply(u.to(target)), image, channel_axis)
+        with undisturbed(u), torch.no_grad():
+            pages = torch.cat([remover.apply(page.to(target)) for page in u.split(1)])
+            result = from_tensor(pages, image, channel_axis, page_axis)
     return cast(Array, result)

@@ -62,3 +62,25 @@ def test_what_makes_no_sense_is_refused():
         NoiseModel((1.0,), (1.0, 2.0), (0.0,), 0.0, 1.0)
     with pytest.raises(ValueError, match=r"black = 3.0 must lie below white = 1.0"):
         NoiseModel((1.0,), (1.0,), (0.0,), 3.0, 1.0)
+
+
+BETWEEN = ((1.0, 0.6, -0.3), (0.6, 1.0, 0.2), (-0.3, 0.2, 1.0))
+
+
+def test_channels_may_be_correlated():
+    model = NoiseModel((0.5, 0.0, 1.0), (10.0, 50.0, 5.0), (0.0,) * 3, -400.0, 700.0, between=BETWEEN)
+    clean = torch.linspace(40, 180, 256).double().expand(1, 3, 256, 256)
+    noise = model.simulate(clean, seed=4) - clean
+    even = noise / model.standard_deviation_at(clean)
+    # 65,536 samples: a correlation is known to 1 / 256.
+    found = torch.corrcoef(even[0].flatten(1))
+    torch.testing.assert_close(found, torch.tensor(BETWEEN).double(), rtol=0, atol=4 / 256)
+    covariance = model.covariance_at(clean[..., :1, :1])[0, ..., 0, 0]
+    deviations = torch.tensor([30.0, 50.0, 45.0]).double().sqrt()
+    expected = deviations[:, None] * deviations * torch.tensor(BETWEEN).double()
+    torch.testing.assert_close(covariance, expected)
+    assert "correlation of channels: 0.60 between 0 and 1, -0.30 between 0 and 2, 0.20 between 1 and 2" in str(model)
+    assert model.channel(1).between == ()
+    for wrong in (((1.0, 2.0, 0.0), (2.0, 1.0, 0.0), (0.0, 0.0, 1.0)), ((1.0,),)):
+        with pytest.raises(ValueError, match="symmetric positive definite"):
+            NoiseModel((0.5, 0.0, 1.0), (10.0, 50.0, 5.0), (0.0,) * 3, -400.0, 700.0, between=wrong)

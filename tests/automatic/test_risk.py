@@ -8,7 +8,8 @@ import torch
 import whorl
 from whorl import models
 from whorl.automatic import automatic_settings
-from whorl.automatic.risk import BLOCK, MOST, _blocks, curve, least_risk, signs_of, thinned
+from whorl.automatic.risk import BLOCK, MOST, curve, least_risk, signs_of, thinned
+from whorl.automatic.samples import blocks_along
 from whorl.data.noise import gaussian_noise
 from whorl.data.tomogram import tomogram
 
@@ -98,7 +99,7 @@ def test_blank_voxels_do_not_count(scene):
 
 @pytest.mark.parametrize("size", [30, 97, 144, 191])
 def test_blocks_are_the_same_from_both_ends(size):
-    spans = [(part.start, part.stop) for part in _blocks(size, BLOCK)]
+    spans = [(part.start, part.stop) for part in blocks_along(size, BLOCK)]
     assert spans == [(size - stop, size - start) for start, stop in reversed(spans)]
     assert all(stop - start >= min(BLOCK, size) for start, stop in spans)
     assert sum(stop - start for start, stop in spans) >= size - 1

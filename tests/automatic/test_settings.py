@@ -9,7 +9,7 @@ import torch
 
 import whorl
 from whorl import large, models, plugin
-from whorl.automatic import DEFAULT_TIME, RULES, automatic_settings, noise_present, samples_of
+from whorl.automatic import DEFAULT_TIME, RULES, Filtering, automatic_settings, noise_present, samples_of
 from whorl.automatic.settings import LONGEST
 
 DENOISING = [name for name, rule in RULES.items() if rule is not None]
@@ -134,3 +134,16 @@ def test_noise_that_was_cut_off_does_not_keep_the_flow_running():
     for told in ({}, {"diffusivity": "exponential"}):
         find = partial(automatic_settings, "weickert-brox", noise=20.0, engine="reference", **told)
         assert find([bright]).time < 2 * find([middle]).time
+
+
+def test_the_size_of_a_pixel_counts_whoever_tells_it():
+    """Files and layers tell it beside the options of the model; the settings are those for such pixels."""
+    noisy = 100 + 10 * torch.randn(1, 1, 24, 26, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    told = {"diffusivity": "exponential"}
+    beside, among, square = (
+        Filtering("perona-malik", options=options).settings(lambda: [noisy], space)
+        for options, space in ((told, (2.0, 0.5)), ({**told, "spacing": (2.0, 0.5)}, (2.0, 0.5)), (told, (1.0, 1.0)))
+    )
+    assert beside == among
+    assert beside.contrast == pytest.approx(2 * square.contrast, rel=0.3)
+    assert beside.contrast != pytest.approx(square.contrast, rel=0.3)

@@ -81,3 +81,19 @@ def test_the_spectrum_of_white_noise_is_flat_and_that_of_smoothed_noise_falls():
         _, power = spectrum([model.simulate(scene(256, 256), seed=0)], model)
         assert bool(power[-1] < 0.2 * power[1]) == falls
         assert falls or float((power[2:] - 1).abs().max()) < 0.3
+
+
+def test_correlation_between_channels_is_found():
+    between = ((1.0, 0.7, 0.0), (0.7, 1.0, 0.3), (0.0, 0.3, 1.0))
+    clean = torch.cat([scene(220, 200), 0.5 * scene(220, 200), 200 - 0.8 * scene(220, 200)], 1)
+    model = NoiseModel((0.5, 0.0, 0.2), (10.0, 50.0, 5.0), (0.0,) * 3, -400.0, 700.0, between=between)
+    found = noise_model([model.simulate(clean, seed=6)])
+    # Two levels of some 3 % each.
+    torch.testing.assert_close(torch.tensor(found.between), torch.tensor(between), rtol=0, atol=0.08)
+
+
+def test_channels_that_are_equal_have_a_model_that_is_possible():
+    noisy = NoiseModel.constant(9.0).simulate(scene(100, 100), seed=7).expand(1, 3, 100, 100)
+    found = noise_model([noisy])
+    assert 0.95 < found.between[0][1] < 1
+    assert bool(found.simulate(noisy.double()).isfinite().all())

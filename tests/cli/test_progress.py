@@ -6,7 +6,6 @@ import time
 import pytest
 
 from whorl.cli import progress as module
-from whorl.cli import signals
 
 
 def test_bar_appears_only_after_patience(monkeypatch, capsys):
@@ -30,7 +29,7 @@ def test_bar_appears_only_after_patience(monkeypatch, capsys):
 @pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
 def test_swallowed_signal_is_honoured_at_the_next_step(quiet, number, raised):
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
-    signals.install()
+    module.handle_signals()
     try:
         with module.progress("filtering", 2, quiet=quiet) as advance:
             with contextlib.suppress(BaseException):  # as a library might
@@ -38,7 +37,7 @@ def test_swallowed_signal_is_honoured_at_the_next_step(quiet, number, raised):
             with pytest.raises(raised):
                 advance(1)
     finally:
-        signals.forget()
+        module.forget()
         for each, handler in before.items():
             signal.signal(each, handler)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zarr
 
-from whorl.large.journal import Journal
+from whorl.large.scratch import Journal
 
 CHANGES = {
     "nothing": (),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from whorl.data import ANGLES, RectangleScene, RectangleSet, gaussian_noise, random_scene
 from whorl.data.coverage import exact_coverage, sampled_coverage
-from whorl.data.seeds import stream
+from whorl.data.noise import stream
 from whorl.errors import ShapeError
 
 SHAPE = (24, 32)  # not square, on purpose

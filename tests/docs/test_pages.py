@@ -47,7 +47,8 @@ def test_names_in_roles_are_public(page: Path) -> None:
             assert hasattr(whorl, parts[1])
         elif len(parts) > 2:
             module = importlib.import_module(".".join(parts[:-1]))
-            assert parts[-1] in module.__all__
+            assert parts[-1] in getattr(module, "__all__", vars(module))
+            assert not parts[-1].startswith("_")
 
 
 def test_code_of_the_extending_page_runs() -> None:

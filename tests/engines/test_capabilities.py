@@ -58,7 +58,7 @@ def test_the_limit_of_rho_in_space_is_that_of_the_loops():
     pytest.importorskip("numba")
     from whorl.engines.cpu.space.steering import MARGIN
 
-    assert [line.rho for line in REGISTRY["numba"].loops if line.dimension == 3] == [MARGIN - 1]
+    assert max(line.rho for line in REGISTRY["numba"].loops if line.dimension == 3) == MARGIN - 1
 
 
 @pytest.mark.parametrize("law", EVERY_LAW)
@@ -110,7 +110,9 @@ def test_what_nobody_has_can_be_said_and_is_refused():
     assert (four.dimension, len(four.flux.taps), len(four.omega)) == (3, 8, 8)
     assert "of its own has no compiled form in space" in REGISTRY["numba"].lacks(four)
     wide = Form("isotropic", "rational", WIDE, WIDE)
-    assert "filters that are 'wide' has no compiled form" in REGISTRY["triton"].lacks(wide)
+    assert not REGISTRY["triton"].lacks(wide)
+    two = replace(wide, flux=WIDE.on_scales(*[((1.0, 0.2),) * 2] * 2, omega=(1.0, 1.0)))
+    assert "of its own has no compiled form on CUDA devices" in REGISTRY["triton"].lacks(two)
     hessian = build("lysaker", contrast=9.0).description.form()
     assert (hessian.flux.name, hessian.flux.order) == ("hessian", 2)
     assert "'hessian' has no compiled form on CUDA devices" in REGISTRY["triton"].lacks(hessian)

@@ -5,7 +5,7 @@ import torch
 
 import catalogue
 from whorl import engines
-from whorl.inpainting.methods import method
+from whorl.inpainting.images import method
 from whorl.models import build
 from whorl.steps import Numbers
 

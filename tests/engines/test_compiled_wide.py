@@ -1,4 +1,4 @@
-"""Compiled steps on wide cells: those of the reference, for every law and size, with data, masks and fast schemes."""
+"""Compiled steps on wide cells, plane and space: those of the reference, with data, masks and fast schemes."""
 
 import pytest
 import torch
@@ -9,6 +9,8 @@ from whorl.models import build
 from whorl.steps import Numbers
 
 pytest.importorskip("numba")
+from whorl.engines.cpu.space import wide
+
 EPS = {torch.float32: 2e-6, torch.float64: 4e-15}
 SHAPES = [(1, 3, 19, 23), (2, 1, 1, 5), (1, 2, 2, 2), (1, 1, 3, 1), (1, 1, 1, 1), (1, 2, 6, 1300)]
 CASES = {
@@ -81,6 +83,57 @@ def test_results_do_not_depend_on_the_number_of_threads(rng):
         torch.set_num_threads(own)
     assert torch.equal(found[0], found[1])
     assert torch.equal(found[0], found[2])
+
+
+VOLUMES = [(1, 2, 5, 9, 21), (2, 1, 1, 2, 3), (1, 1, 4, 1, 1)]
+IN_SPACE = {
+    "perona-malik": {},
+    "gerig": {"sigma": 0.9},
+    "weickert-brox": {"spacing": (1.6, 1.0, 1.2)},
+    "uncoupled": {"sigma": 0.7},
+    "eed": {},
+}
+
+
+def in_space(name):
+    return build(name, contrast=CONTRAST, cell="wide", diffusivity="rational", **IN_SPACE[name])
+
+
+@pytest.mark.parametrize("name", IN_SPACE)
+def test_steps_in_space_are_those_of_the_reference(name, dtype, rng):
+    model = in_space(name)
+    for shape in VOLUMES:
+        u = noise(rng, *shape, dtype=dtype)
+        compiled, plain = both(model, u, time=4 * model.automatic_step(3))
+        assert (compiled - plain).abs().max() <= 16 * EPS[dtype] * u.abs().max(), shape
+        assert (compiled - u).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("name", ["gerig", "weickert-brox"])
+def test_windows_and_threads_give_the_bits_of_the_whole_volume(name, rng, monkeypatch):
+    model, u, own = in_space(name), noise(rng, 1, 2, 9, 11, 40, dtype=torch.float32), torch.get_num_threads()
+    whole = model.advance(u, [0.1, 0.1], "numba")
+    assert torch.equal(model.advance(torch.full_like(u, 0.1), [0.1], "numba"), torch.full_like(u, 0.1))
+    monkeypatch.setattr(wide, "ROWS", 4)
+    monkeypatch.setattr(wide, "WIDEST", 16)
+    monkeypatch.setattr(wide, "bands", lambda length, *_: [(0, 2), (2, length)])
+    try:
+        torch.set_num_threads(3)
+        assert torch.equal(model.advance(u, [0.1, 0.1], "numba"), whole)
+    finally:
+        torch.set_num_threads(own)
+
+
+def test_fast_schemes_data_and_nan_in_space(rng):
+    model, u = in_space("eed"), noise(rng, 1, 1, 6, 7, 9)
+    for scheme in ("fed", "fsi"):
+        compiled, plain = both(model, u, time=3.0, scheme=scheme)
+        assert (compiled - plain).abs().max() <= 1e-11 * u.abs().max()
+    compiled, plain = both(model.with_data(noise(rng, 1, 1, 6, 7, 9), 0.3), u, time=1.0)
+    assert (compiled - plain).abs().max() <= 1e-12 * u.abs().max()
+    u[0, 0, 3, 3, 4] = torch.nan
+    found, exact = (model.step(u, engine=engine).isnan() for engine in ("numba", "reference"))
+    assert torch.equal(found, exact)
 
 
 def test_a_result_goes_where_it_is_wanted(rng):

@@ -100,11 +100,82 @@ def test_blocks_take_the_compiled_form_by_themselves_where_no_gradient_is_needed
     assert torch.equal(made(u, 1), plain(made, u, repetition=1))
     made.engine = "numba"
     assert torch.equal(made(u, 1), compiled_result(made, u, None))
-    with torch.enable_grad(), pytest.raises(ValueError, match="derivative of a learned block.*ask for 'reference'"):
-        made(u, 1)
-    made.engine = "auto"
-    with torch.enable_grad():
-        assert made(u, 1).requires_grad
+    for engine in ("numba", "auto"):
+        made.engine = engine
+        with torch.enable_grad():
+            learned = made(u, 1)
+        assert learned.requires_grad
+        assert torch.equal(learned, compiled_result(made, u, None))
+
+
+def derivatives(made, u, level, w, engine):
+    """By the stream and by everything that is trained."""
+    made, u = copy.deepcopy(made), u.clone().requires_grad_()
+    made.engine = engine
+    (made(u, 1, level) * w).sum().backward()
+    return {"stream": u.grad} | {name: each.grad for name, each in made.named_parameters() if each.grad is not None}
+
+
+def assert_derivatives_agree(made, u, level, w):
+    found = derivatives(made, u, level, w, "numba")
+    exact = derivatives(made.double(), u.double(), None if level is None else level.double(), w.double(), "reference")
+    assert found.keys() == exact.keys()
+    # The weights w are random, and so are the signs of the terms of every sum over pixels and of their roundings: the
+    # error counts as that of a single term, of which the forward step has far below 200 roundings.
+    for name, each in exact.items():
+        assert float(each.abs().max()) > 0, name
+        assert float((found[name] - each).abs().max()) <= 200 * EPS * float(each.abs().max()), name
+
+
+@pytest.mark.parametrize("kind", [GatedBlock, StableGatedBlock])
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("size", [(3, 2), (37, 33), (70, 110)], ids=str)
+def test_derivatives_are_those_of_the_plain_block(kind, name, size, rng):
+    made = block(name, kind)
+    u, w = torch.randn(2, 2, 4, *size, generator=rng)
+    assert_derivatives_agree(made, u, level_of(made, 2), w)
+
+
+def test_derivatives_of_guided_blocks_reach_the_size_of_the_step(rng):
+    torch.manual_seed(3)
+    maps = SteerableMap(1, (2, 2, 1)), SteerableMap(4, (4, 2, 1)), SteerableMap(3, (4, 2, 1))
+    made = GuidedBlock(*maps, Gated((0,) * 6 + (1,) * 4 + (2,) * 2, rho=1, repetitions=2)).eval()
+    u, w = torch.randn(2, 1, 4, 21, 33, generator=rng)
+    assert_derivatives_agree(made, u, None, w)
+
+
+def test_derivatives_do_not_depend_on_threads_nor_on_what_else_is_asked_for(rng):
+    made, threads = block("smoothed, level"), torch.get_num_threads()
+    u, w = torch.randn(2, 1, 4, 150, 110, generator=rng)
+    one = derivatives(made, u, level_of(made), w, "numba")
+    try:
+        torch.set_num_threads(3)
+        three = derivatives(made, u, level_of(made), w, "numba")
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(one[name], three[name]) for name in one)
+    alone = derivatives(made.requires_grad_(False), u, level_of(made), w, "numba")
+    assert alone.keys() == {"stream"}
+    assert torch.equal(alone["stream"], one["stream"])
+
+
+def test_who_differentiates_is_what_the_registry_says(rng):
+    made = block("plain")
+    for dtype, lacking in ((torch.float32, ""), (torch.float64, "float32 alone")):
+        step, u = copy.deepcopy(made).to(dtype).description(), torch.randn(1, 4, 9, 8, generator=rng).to(dtype)
+        assert lacking in engines.REGISTRY["numba"].lacks(step.form, u, learning=True)
+        name = engines.choose(step, u, learning=True).name
+        assert name == ("reference" if lacking else "numba")
+    assert engines.REGISTRY["triton"].learned.gives == "value"
+
+
+def test_derivatives_of_derivatives_are_refused_with_the_remedy(rng):
+    made, u = block("plain"), torch.randn(1, 4, 9, 8, generator=rng).requires_grad_()
+    with pytest.raises(RuntimeError, match="engine = 'reference'"):
+        torch.autograd.grad(made(u).square().sum(), u, create_graph=True)
+    made.engine = "reference"
+    (by_u,) = torch.autograd.grad(made(u).square().sum(), u, create_graph=True)
+    assert by_u.requires_grad
 
 
 @pytest.mark.parametrize("name", ["plain", "smoothed, level"])

@@ -5,6 +5,7 @@ import threading
 import pytest
 import torch
 
+from whorl.automatic import automatic_settings
 from whorl.engines.cpu import threads
 
 
@@ -56,6 +57,23 @@ def test_alone_within_alone(three):
     with threads.alone():
         with threads.alone():
             assert (torch.get_num_threads(), threads._threads()) == (1, 3)
-        assert threads._threads() == 3
+        assert (torch.get_num_threads(), threads._threads()) == (1, 3)
     assert torch.get_num_threads() == 3
     assert seen_by_a_new_thread() == 3
+
+
+def test_measuring_leaves_no_thread_of_torch_spinning(three):
+    """A thread of torch that waits for work takes a processor from whoever else needs it."""
+    noisy = 100 + 10 * torch.randn(1, 1, 64, 64, generator=torch.Generator().manual_seed(0))
+    seen = []
+
+    class Watched(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            seen.append(torch.get_num_threads())
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    automatic_settings("perona-malik", [noisy.as_subclass(Watched)])
+    assert len(seen) > 100
+    assert seen.count(1) > 0.95 * len(seen)
+    assert torch.get_num_threads() == 3

@@ -34,7 +34,7 @@ def test_a_cell_step_and_its_derivatives_agree_with_the_reference(errors: dict[s
     assert not any(cases.values()), cases
 
 
-@pytest.mark.parametrize(("kind", "count"), [("multiscale", 4), ("model", 12), ("network", 3)])
+@pytest.mark.parametrize(("kind", "count"), [("multiscale", 4), ("model", 12), ("wide", 6), ("network", 3)])
 def test_steps_and_their_derivatives_agree_with_the_reference(kind: str, count: int, errors: dict[str, Any]) -> None:
     cases = {name: worst(found) for name, found in errors.items() if name.startswith(kind)}
     assert len(cases) == count
@@ -69,3 +69,18 @@ def test_the_kernels_of_a_step_and_its_derivative_are_compiled_together() -> Non
     found = errors_of("triton_compiling.py", 300)
     assert sorted(found["together"]) == ["couple_kernel", "divergence_kernel", "step_kernel"]
     assert found["later"] == []
+    # Those of Gaussians, of wide cells and of learned blocks, which the interpreter would take in other words, too.
+    kinds = {
+        "along_y",
+        "along_x",
+        "couple",
+        "along",
+        "law",
+        "divergence",
+        "wide",
+        "analysis",
+        "synthesis",
+        "gate",
+        "copy",
+    }
+    assert {name.removesuffix("_kernel") for name in found["others"]} == kinds

@@ -13,7 +13,8 @@ from whorl.engines.cpu.arithmetic import compiled, put
 from whorl.engines.cpu.laws import ANISOTROPIC
 from whorl.engines.cpu.space import volumes
 from whorl.engines.cpu.space.cells import LANE, entries
-from whorl.engines.cpu.space.tensors import _together, eigen
+from whorl.engines.cpu.space.tensors import _together, parted
+from whorl.engines.cpu.space.tensors import axis as axis_of
 from whorl.engines.cpu.space.volumes import advance_volume
 from whorl.models import build
 from whorl.operators import Derivative, gaussian_weights
@@ -222,24 +223,62 @@ def test_eigenvalues_and_vectors(real: type) -> None:
     v[3] *= 10.0 ** rng.uniform(-5, 5, (100, 3, 1))
     v[4], v[5] = 3 * np.eye(3), 0
     J = np.einsum("nki,nkj->nij", v.reshape(-1, 3, 3), v.reshape(-1, 3, 3)).astype(real)
-    lanes, found = np.zeros((6, LANE), real), np.zeros((12, LANE), real)
+    lanes, found = np.zeros((6, LANE), real), np.zeros((13, LANE), real)
     for lane, (i, j) in enumerate(itertools.combinations_with_replacement(range(3), 2)):
         lanes[lane, : len(J)] = J[:, i, j]
-    _eigen(lanes.reshape(-1), found.reshape(-1), len(J))
-    values, vectors = found[:3, : len(J)].T.astype(float), found[3:, : len(J)].T.reshape(-1, 3, 3).astype(float)
+    _parted(lanes.reshape(-1), found.reshape(-1), len(J))
+    n, ss, st, tt = found[:4, : len(J)].astype(float)
+    vectors = found[4:, : len(J)].T.reshape(-1, 3, 3).astype(float)
+    blocks = np.zeros((len(J), 3, 3))
+    blocks[:, 0, 0], blocks[:, 1, 1], blocks[:, 2, 2], blocks[:, 1, 2], blocks[:, 2, 1] = n, ss, tt, st, st
     size, eps = np.maximum(np.abs(J).max((1, 2)), np.finfo(real).tiny), np.finfo(real).eps
-    assert (np.abs(np.sort(values) - np.linalg.eigvalsh(J.astype(float))).max(1) <= 16 * eps * size).all()
+    exact = np.linalg.eigvalsh(J.astype(float))
+    assert (np.abs(np.linalg.eigvalsh(blocks) - exact).max(1) <= 16 * eps * size).all()
     assert np.abs(np.einsum("nki,nkj->nij", vectors, vectors) - np.eye(3)).max() <= 16 * eps
-    again = np.einsum("nk,nki,nkj->nij", values, vectors, vectors)
+    again = np.einsum("nki,nkl,nlj->nij", vectors, blocks, vectors)
     assert (np.abs(again - J).max((1, 2)) <= 32 * eps * size).all()
+    mean = (ss + tt) / 2  # the eigenvalue of the first vector is the largest or the smallest
+    apart = np.where(n >= mean, exact[:, 2], exact[:, 0])
+    assert (np.abs(n - apart) <= 16 * eps * size).all()
+
+
+@pytest.mark.parametrize("strength", [1e3, 1e6, 1e9])
+@pytest.mark.parametrize("along", [0, 1, 2])
+def test_an_edge_along_an_axis_costs_the_weak_directions_no_digits(along: int, strength: float) -> None:
+    """J = p p^T + q q^T + I with one large entry of p: both weak eigenvalues are exact up to their own rounding."""
+    rng, eps = np.random.default_rng(3), np.finfo(np.float32).eps
+    p = rng.uniform(-1, 1, (200, 3))
+    p[:, along] = rng.uniform(0.5, 1, 200) * strength
+    q = rng.uniform(-1, 1, (200, 3))
+    q[:, along] = 0
+    J = (np.einsum("ni,nj->nij", p, p) + np.einsum("ni,nj->nij", q, q) + np.eye(3)).astype(np.float32)
+    lanes, found = np.zeros((6, LANE), np.float32), np.zeros((13, LANE), np.float32)
+    for lane, (i, j) in enumerate(itertools.combinations_with_replacement(range(3), 2)):
+        lanes[lane, : len(J)] = J[:, i, j]
+    _parted(lanes.reshape(-1), found.reshape(-1), len(J))
+    _, ss, st, tt = found[:4, : len(J)].astype(float)
+    weak = np.linalg.eigvalsh(np.stack([ss, st, st, tt], -1).reshape(-1, 2, 2))
+    # They are those of the Schur complement but for terms of the squared ratio of weak to strong entries, at most 16 to
+    # the strength squared: in double precision the whole matrix would not show them.
+    others = [axis for axis in range(3) if axis != along]
+    double = J.astype(float)
+    block, column = double[:, others][:, :, others], double[:, others, along]
+    exact = np.linalg.eigvalsh(block - np.einsum("ni,nj->nij", column, column) / double[:, along, along, None, None])
+    assert (np.abs(weak - exact) <= (16 * eps + 16 * strength**-2) * exact).all()
 
 
 @compiled()
-def _eigen(J, out, n):  # type: ignore[no-untyped-def]
+def _parted(J, out, n):  # type: ignore[no-untyped-def]
     for j in range(n):
-        found = eigen(*entries(ANISOTROPIC, j, J))
-        for e in range(12):
+        matrix = entries(ANISOTROPIC, j, J)
+        v = axis_of(*matrix)
+        found = parted(*matrix, *v)
+        for e in range(4):
             put(out, e * LANE + j, found[e])
+        for e in range(3):
+            put(out, (4 + e) * LANE + j, v[e])
+            put(out, (7 + e) * LANE + j, found[4 + e])
+            put(out, (10 + e) * LANE + j, found[7 + e])
 
 
 # The formulas, in their own words.

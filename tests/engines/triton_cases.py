@@ -16,6 +16,7 @@ from whorl.diffusivities import by_name
 from whorl.engines.base import Steps
 from whorl.engines.cuda.engine import TritonEngine
 from whorl.engines.cuda.plane.launches import Launches, Tiling
+from whorl.engines.reference import ReferenceEngine
 from whorl.models import build
 from whorl.networks import NetworkSpec, build_network
 from whorl.operators import CellGradient, ScaleStack, sample_scales
@@ -30,13 +31,14 @@ LAWS: dict[str, type[Activation]] = {"uncoupled": Uncoupled, "isotropic": Isotro
 class Small(Tiling):
     """Tiles that end inside and beyond a small image. (The interpreter pays per program: few, large tiles.)"""
 
-    down = (1, 8, 16, 1)
-    across = (16, 4, 1)
-    gather = (2, 4, 32, 1)
-    cells = (64, 1, 1)
-    strips = (1, 4, 8)
-    strips_adjoint = (2, 8, 4)
-    step = (5, 4, 1)
+    down = (1, 8, 4, 1)
+    across = (1, 16, 4, 1)
+    gather = (2, 4, 8, 1)
+    cells = (1, 2, 64, 1)
+    strips = (1, 4, 8, 1)
+    strips_adjoint = (2, 8, 4, 1)
+    step = (1, 5, 4, 1)
+    wide = (1, 5, 8, 1)
 
 
 def relative(found: Tensor, exact: Tensor) -> float:
@@ -127,6 +129,30 @@ def model_cases() -> dict[str, dict[str, float]]:
     return found
 
 
+def wide_cases() -> dict[str, dict[str, float]]:
+    """Cells of 4x4 pixels: channels alone and coupled, other images that steer, tensors that stay, narrow images."""
+    found = {}
+    for name, settings, shape, steps, tiling in (
+        ("weickert-brox", {"gamma": 0.5, "spacing": (1.5, 0.8)}, (1, 2, 7, 9), 1, Small),
+        ("uncoupled", {"alpha": 0.2}, (2, 1, 2, 3), 1, Tiling),
+        ("perona-malik", {"sigma": 0.6}, (1, 1, 7, 35), 1, Tiling),
+        ("eed", {"gamma": 0.3}, (1, 1, 8, 11), 2, Tiling),
+        ("gerig", {"sigma": 0.6}, (1, 2, 6, 7), 2, Tiling),
+    ):
+        Launches.tiling = tiling
+        u = (50 + 12 * torch.randn(shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)).to(DEVICE)
+        model = build(name, contrast=9.0, cell="wide", **settings).to(DEVICE)  # type: ignore[arg-type]
+        given, found_by = Steps(model.description, [Numbers(0.1)] * steps, frozen=steps > 1), []
+        for engine, each in ((TritonEngine(), u.float()), (ReferenceEngine(), u)):
+            found_by.append(engine.advance(given, each))
+        mine, exact = found_by
+        found[f"wide {name} {shape}"] = {"change": relative(mine - u, exact - u)}
+    constant = torch.full((1, 2, 9, 8), 0.1, device=DEVICE)
+    model = build("weickert-brox", contrast=0.5, cell="wide").to(DEVICE)
+    found["wide constant"] = {"change": float((model.step(constant, engine="triton") - constant).abs().max())}
+    return found
+
+
 def unknown_cases() -> dict[str, dict[str, float]]:
     """The share of pixels that one step of the kernels spoils and the reference does not, or the other way round."""
     u = torch.rand(1, 2, 9, 11, generator=torch.Generator().manual_seed(4)).to(DEVICE)
@@ -200,5 +226,14 @@ def place_cases() -> dict[str, dict[str, float]]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    cases = (cell_cases, multiscale_cases, model_cases, unknown_cases, network_cases, check_cases, place_cases)
+    cases = (
+        cell_cases,
+        multiscale_cases,
+        model_cases,
+        wide_cases,
+        unknown_cases,
+        network_cases,
+        check_cases,
+        place_cases,
+    )
     print(json.dumps({name: found for kind in cases for name, found in kind().items()}))

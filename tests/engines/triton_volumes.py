@@ -15,9 +15,9 @@ from whorl.operators import Smoothing
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 # The interpreter pays per program: few and large ones, whose edges lie inside and beyond the volume.
-volumes.TILES = dict.fromkeys(range(4), (3, 3, 4, 1, 168))
+volumes.TILES = dict.fromkeys(volumes.TILES, (3, 3, 4, 1, 168))
 # Of Gaussians several programs along each axis; a radius of 3 is far.
-volumes.GAUSSIAN, volumes.NEAR = dict.fromkeys(volumes.GAUSSIAN, (2, 3, 4, 1, 0)), 2
+volumes.GAUSSIAN, volumes.NEAR = dict.fromkeys(volumes.GAUSSIAN, (3, 2, 4, 1, 0)), 2
 FENCE = 4096
 
 

@@ -5,6 +5,7 @@ import statistics
 
 import pytest
 import torch
+from scipy import stats
 
 from whorl.data import RectangleSet
 from whorl.errors import ShapeError
@@ -67,6 +68,16 @@ def test_summary_over_seeds():
     assert summarise([0.0, 1.0] * 10).high - 0.5 == pytest.approx(1.96 * statistics.stdev([0, 1] * 10) / math.sqrt(20))
     with pytest.raises(ValueError, match="no values"):
         summarise([])
+
+
+@pytest.mark.parametrize("count", [*range(2, 11), 40])
+def test_intervals_over_seeds_are_those_of_student(count):
+    """Beyond ten seeds the normal quantile: within 4 % of Student's there."""
+    values = [float(i) for i in range(count)]
+    half = stats.t.ppf(0.975, count - 1) * stats.sem(values)
+    found = summarise(values)
+    assert found.high - found.low == pytest.approx(2 * half, rel=0.04 if count > 10 else 2e-4)
+    assert (found.high + found.low) / 2 == pytest.approx(found.mean)
 
 
 def test_noise_is_added_and_two_angles_are_enough():

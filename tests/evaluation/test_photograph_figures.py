@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from whorl.evaluation.photographs import denoised_psnr, noisy_picture
+from whorl.evaluation.angles import denoised_psnr, noisy_picture
 
 LEVEL = 25.0
 PLAIN = 20 * math.log10(255 / LEVEL)

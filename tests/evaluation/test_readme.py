@@ -10,7 +10,7 @@ import torch
 import whorl
 from whorl.data import RectangleSet
 from whorl.evaluation import AngleTable, TestScenes, evaluate
-from whorl.evaluation.paper import FULL_TEST, PAPER
+from whorl.evaluation.reproduction import FULL_TEST, PAPER
 from whorl.networks import load_card
 
 ROOT = Path(__file__).parents[2]

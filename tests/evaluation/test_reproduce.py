@@ -13,9 +13,9 @@ from whorl.cli.main import build
 from whorl.data import ANGLES, RectangleSet
 from whorl.errors import FileError
 from whorl.evaluation import TestScenes, evaluate
+from whorl.evaluation.angles import Store
 from whorl.evaluation.experiment import experiment
-from whorl.evaluation.paper import PAPER, verdict
-from whorl.evaluation.store import Store
+from whorl.evaluation.reproduction import PAPER, verdict
 from whorl.networks import NetworkSpec, build_network
 from whorl.networks.cards import ModelCard, Run, load_card
 from whorl.training import PROTOCOLS

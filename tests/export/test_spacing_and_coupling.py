@@ -17,7 +17,8 @@ from whorl.activations import (
 )
 from whorl.diffusivities import Rational
 from whorl.export import Chain, model_chain, onnx_model
-from whorl.export.convolutions import ConvolutionChain
+from whorl.export.chain import refuse
+from whorl.export.pt2 import ConvolutionChain
 from whorl.models import Model, build
 from whorl.operators import CellGradient, Composed, Operator, ScaleStack, Smoothing, sample_scales
 
@@ -56,7 +57,7 @@ def run_onnx_file(chain: Chain, image: Tensor) -> Tensor:
 
 def run_pt2(chain: Chain, image: Tensor) -> Tensor:
     """The module that is traced for the file: tracing it takes seconds, and is tested with every model."""
-    chain.refuse("pt2")
+    refuse(chain.form, "pt2")
     return ConvolutionChain(chain)(image)
 
 

@@ -2,6 +2,7 @@ import sys
 
 import numpy as np
 import pytest
+import tifffile
 
 from files.samples import picture
 from whorl import files
@@ -88,3 +89,22 @@ def test_what_needs_no_extra_works_without(tmp_path, monkeypatch):
     files.write(tmp_path / "d.tif", picture("rgb", 3, dtype="u2"))  # writing needs nothing, reading does
     monkeypatch.undo()
     assert np.array_equal(files.read(tmp_path / "d.tif").samples, picture("rgb", 3, dtype="u2").samples)
+
+
+@pytest.mark.parametrize("content", [b"RIFF\x24\0\0\0WAVEfmt ", b"RIFX\x24\0\0\0WEBPVP8 "])
+def test_other_files_of_the_family_of_webp_are_no_pictures(tmp_path, content):
+    (tmp_path / "a.webp").write_bytes(content)
+    with pytest.raises(FileError, match="not a picture"):
+        files.read(tmp_path / "a.webp")
+
+
+def test_samples_are_plain_unless_told_otherwise(tmp_path):
+    """Black is zero, and colours are not multiplied by their alpha."""
+    for name, channels, kept, colour in (("grey", 1, 0, "grey"), ("rgba", 4, 1, "rgb")):
+        layout = files.Layout(5, 4, channels, np.dtype("u1"), colour, kept)
+        samples = np.arange(20 * channels, dtype=np.uint8).reshape(5, 4, -1)
+        files.write(tmp_path / f"{name}.tif", files.Picture(samples, layout))
+    with tifffile.TiffFile(tmp_path / "grey.tif") as file:
+        assert file.pages[0].photometric == tifffile.PHOTOMETRIC.MINISBLACK
+    with tifffile.TiffFile(tmp_path / "rgba.tif") as file:
+        assert file.pages[0].extrasamples == (tifffile.EXTRASAMPLE.UNASSALPHA,)

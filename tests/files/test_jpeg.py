@@ -5,8 +5,8 @@ from PIL import Image, JpegImagePlugin
 from files.samples import exif, noise, picture, profile
 from whorl import files
 from whorl.errors import FileError
-from whorl.files.jpeg import JpegWriter
 from whorl.files.layout import Metadata
+from whorl.files.pillow import JpegWriter
 
 
 @pytest.mark.parametrize(("mode", "channels", "colour"), [("L", 1, "grey"), ("RGB", 3, "rgb"), ("CMYK", 4, "cmyk")])

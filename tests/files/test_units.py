@@ -1,6 +1,6 @@
 """Lengths in the units of files."""
 
-from whorl.files.units import METRES, in_one_unit, metres
+from whorl.files.layout import METRES, in_one_unit, metres
 
 
 def test_units_are_as_long_as_each_other():

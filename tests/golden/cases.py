@@ -10,7 +10,7 @@ from torch import Tensor
 
 import whorl
 from whorl.blocks import diffusion_block, multichannel_block, multiscale_block
-from whorl.inpainting.methods import method
+from whorl.inpainting.images import method
 from whorl.models import Model, build, uncoupled_twin
 from whorl.networks import NetworkSpec, available, build_network, load
 from whorl.operators import sample_scales
@@ -152,9 +152,10 @@ def of_networks(dtype: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def of_photo_networks(engine: str) -> Iterator[tuple[str, Tensor]]:
-    """Networks for photographs by torch's own functions, which take them while they learn, or by compiled loops."""
+    """Networks for photographs by torch's own functions, with derivatives, or by compiled loops."""
     for name, noise in PHOTO_NETWORKS.items():
         network, title = whorl.load(name), f"{engine} float32 network {name}"
+        network.engine = engine
         u = picture(torch.float32, 1, 3 if "colour" in name else 1, 24, 28)
         given = () if noise is None else (noise,)
         if engine == "numba":

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import spsolve
 
 from whorl import inpainting, models
 from whorl.inpainting import windows
-from whorl.inpainting.methods import METHODS, method
+from whorl.inpainting.images import METHODS, method
 from whorl.inpainting.pyramid import Level
 from whorl.schemes import fsi_steps
 
@@ -266,6 +266,34 @@ def test_windows_give_the_bits_of_the_whole(engine, monkeypatch):
     pieces, shares = cycle()
     assert torch.equal(pieces, whole)
     assert shares == pytest.approx(along, rel=1e-9)
+
+
+def test_no_window_is_thinner_than_its_halo():
+    for rows, halo in ((100, 30), (95, 7), (10, 20)):
+        found = list(windows.windows(rows, 10**9, halo))
+        assert min(window.last - window.first for window in found) >= min(halo, rows)
+        assert [window.first for window in found[1:]] == [window.last for window in found[:-1]]
+    assert len(list(windows.windows(5, 10**9, 0))) == 5
+
+
+def test_the_distance_is_that_of_one_sample_however_many_channels_there_are():
+    image, known = scene()
+    for name in ("homogeneous", "biharmonic"):
+        one, three = (fill(build(name), image.expand(1, count, -1, -1), known, tolerance=0.5) for count in (1, 3))
+        assert (three.distance, three.steps) == (pytest.approx(one.distance, rel=1e-6), one.steps)
+
+
+@pytest.mark.parametrize(("name", "most"), [("homogeneous", 20), ("biharmonic", 80), ("eed", 20)])
+def test_what_does_not_come_to_rest_ends_after_so_many_steps(name, most, monkeypatch):
+    """In a flow of fourth order after four times as many."""
+    from importlib import import_module
+
+    monkeypatch.setattr(import_module("whorl.inpainting.fill"), "MOST_STEPS", 20)
+    image, known = scene(shape=(4, 4), density=0.5)  # too small for a coarser level
+    cycles = []
+    found = fill(build(name), image, known, tolerance=1e-300, report=cycles.append)
+    assert not found.converged
+    assert most <= found.steps < most + found.steps / len(cycles) * 2
 
 
 def test_images_of_a_batch_have_masks_of_their_own():

@@ -8,6 +8,7 @@ import torch
 
 import whorl
 from whorl.errors import ShapeError
+from whorl.inpainting.images import METHODS
 
 
 def picture(dtype=np.uint8, channels=0):
@@ -126,6 +127,11 @@ def test_three_axes_that_may_be_colour_are_refused():
         whorl.inpaint(colour, wide, channel_axis=-1)
     thin = whorl.inpaint(colour, wide, "homogeneous", spacing=(1.0, 1.0, 1.0), engine="reference")
     assert np.array_equal(thin[~wide], colour[~wide])
+    # A model that was built for space says so as well; one that was not does not.
+    model = whorl.models.build("perona-malik", contrast=3.0, spacing=(1.0, 1.0, 1.0))
+    assert np.array_equal(whorl.inpaint(colour, wide, model, engine="reference")[~wide], colour[~wide])
+    with pytest.raises(ShapeError, match="may be colour"):
+        whorl.inpaint(colour, wide, whorl.models.build("perona-malik", contrast=3.0), engine="reference")
 
 
 def test_oblong_pixels_count():
@@ -163,3 +169,13 @@ def test_neither_an_offset_nor_the_unit_of_the_values_matters():
     filled = whorl.inpaint(image, mask, engine="reference")
     assert np.abs(whorl.inpaint(image - 1000, mask, engine="reference") + 1000 - filled).max() < 1e-8
     assert np.abs(whorl.inpaint(1e-3 * image, mask, engine="reference") / 1e-3 - filled).max() < 1e-8
+
+
+def test_settings_are_in_grey_values_where_the_known_ones_span_them():
+    """From 0 to 255 one grey value is 1: the contrast of the method, and a tolerance of a tenth."""
+    image, mask = picture(np.float64)
+    image = 255 * (image > 50) * 1.0
+    assert (image[~mask].min(), image[~mask].max()) == (0, 255)
+    told = whorl.inpaint(image, mask, contrast=METHODS["eed"]["contrast"], tolerance=0.1, engine="reference")
+    assert np.array_equal(whorl.inpaint(image, mask, engine="reference"), told)
+    assert np.allclose(2 * told, whorl.inpaint(2 * image, mask, engine="reference"), atol=1e-9)

@@ -45,3 +45,10 @@ def test_levels_go_on_until_all_is_known() -> None:
     assert levels[-1].known.all()
     assert not levels[-2].known.all()
     assert (levels[-1].data == 7).all()
+
+
+def test_levels_of_narrow_pictures_go_on_along_the_longer_side() -> None:
+    known = torch.zeros(1, 1, 4, 32, dtype=torch.bool)
+    known[..., 0, 0] = True
+    levels = pyramid(Level(torch.ones(1, 1, 4, 32), known))
+    assert [tuple(level.data.shape[2:]) for level in levels] == [(4, 32), (2, 16), (1, 8), (1, 4)]

@@ -11,8 +11,7 @@ from whorl.cli import invariance, reproduce
 from whorl.errors import FileError
 from whorl.invariance.chart import draw_evidence
 from whorl.invariance.evidence import counterpart, defaults_error, examine
-from whorl.invariance.gallery import SHOWN, show
-from whorl.invariance.gallery_chart import draw_gallery, gallery_table
+from whorl.invariance.gallery import SHOWN, draw_gallery, gallery_table, show
 from whorl.models import build, names
 
 
@@ -110,7 +109,8 @@ def test_the_gallery_shows_every_model():
 
 
 def test_figure_and_numbers_of_the_gallery(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("whorl.models.names", lambda: ["gerig", "uncoupled"])
+    shown = {name: SHOWN[name] for name in ("gerig", "uncoupled")}
+    monkeypatch.setattr("whorl.invariance.gallery.SHOWN", shown)
     reproduce.models_figure(tmp_path / "new")
     numbers = json.loads((tmp_path / "new" / "models.json").read_text())["models"]
     assert list(numbers) == ["gerig", "uncoupled"]

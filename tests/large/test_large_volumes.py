@@ -12,8 +12,8 @@ from whorl import large, models
 from whorl.errors import FileError, ShapeError
 from whorl.foundations import validation
 from whorl.images import from_tensor, to_tensor
-from whorl.large.journal import Journal
 from whorl.large.run import run
+from whorl.large.scratch import Journal
 
 SPACE = [name for name in models.names() if name != "weickert-integration"]
 CHEAP = [name for name in SPACE if "multiscale" not in name]

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+import tifffile
 
 from whorl import large, models
-from whorl.large.plan import SCRATCH_COST, working_bytes
+from whorl.large.pictures import filter_file
+from whorl.large.plan import SCRATCH_COST, whole_bytes, working_bytes
 from whorl.large.scratch import Scratch
 
 
 def model_plan(name, time, size=8192, **options):
     steps = large.stages(models.build(name, contrast=9.0), time)
-    pixel, scratch = working_bytes(steps, 1, torch.float32)
+    pixel, scratch = working_bytes(steps, 1, np.dtype(np.float32))
     return large.plan((size, size), steps, bytes_per_pixel=pixel, scratch_cost=scratch, **options), pixel
 
 
@@ -122,3 +123,23 @@ def test_wide_grains_make_flat_windows():
     assert strips.sides[1] == 20_000
     assert strips.sides[0] % 8 == 0
     assert math.prod(strips.sides) <= math.prod(free.sides)
+
+
+@pytest.mark.parametrize(("gibibytes", "share"), [(4, 1.0), (2, 0.5), (64, 2.0)])
+def test_an_image_in_one_piece_takes_at_most_a_quarter_of_the_memory(monkeypatch, gibibytes, share):
+    told = {"SC_PHYS_PAGES": gibibytes * 2**18, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr("os.sysconf", told.__getitem__)
+    assert whole_bytes() == share * 2**30
+
+
+def test_the_shares_of_all_pages_sum_up_to_one(tmp_path):
+    tifffile.imwrite(
+        tmp_path / "a.tif",
+        np.zeros((3, 40, 30), np.uint8) + np.arange(3, dtype=np.uint8)[:, None, None],
+        photometric="minisblack",
+    )
+    steps = large.stages(models.build("perona-malik", contrast=9.0), 1.0)
+    shares = []
+    filter_file(tmp_path / "a.tif", tmp_path / "b.tif", lambda pages: [steps] * len(pages), advance=shares.append)
+    assert math.fsum(shares) == pytest.approx(1)
+    assert len(shares) >= 3

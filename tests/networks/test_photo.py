@@ -11,9 +11,9 @@ import torch
 import whorl
 from whorl.data.photographs import photographs, set_aside
 from whorl.errors import FileError
-from whorl.evaluation.photographs import noisy_picture
+from whorl.evaluation.angles import noisy_picture
 from whorl.invariance import symmetry_error
-from whorl.invariance.noisy import noisy_turn_error
+from whorl.invariance.coincidence import noisy_turn_error
 from whorl.networks import Denoiser, ModelCard, PhotoNetwork, PhotoSpec, load_card, photo_networks
 from whorl.networks.denoiser import value_range
 from whorl.training.recipe import photo_recipe

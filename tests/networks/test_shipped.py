@@ -12,7 +12,7 @@ import torch
 import whorl
 from whorl.data import RectangleSet
 from whorl.evaluation import TestScenes, evaluate
-from whorl.evaluation.paper import PAPER, verdict
+from whorl.evaluation.reproduction import PAPER, verdict
 from whorl.models import count_parameters
 from whorl.networks import available, load_card, named
 from whorl.networks.spec import BETTER, NAMED, PRINTED

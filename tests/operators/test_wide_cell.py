@@ -141,7 +141,7 @@ def test_no_limit_for_the_range_of_grey_values_is_known():
 
 
 @pytest.mark.parametrize(
-    ("name", "shape"), [("ced", (1, 1, 20, 21)), ("multiscale-isotropic", (1, 1, 9, 9)), ("gerig", (1, 1, 8, 9, 10))]
+    ("name", "shape"), [("ced", (1, 1, 20, 21)), ("multiscale-isotropic", (1, 1, 9, 9)), ("ced", (1, 1, 8, 9, 10))]
 )
 def test_engines_give_the_reason_why_they_leave_it_to_the_reference(name, shape, rng):
     from whorl.models import build

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from whorl import diffusivities
+from whorl.automatic import traces
 from whorl.models import names
 from whorl.page import kernel
-from whorl.page.catalogue import ALPHAS, TARGET, describe
+from whorl.page.catalogue import ALPHAS, MEASURE, TARGET, describe
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +31,14 @@ def test_file_says_what_the_library_says(committed: dict[str, Any]) -> None:
         assert sorted({*ALPHAS, model["options"]["alpha"]}) == model["alphas"]
         kept = [k for k, alpha in enumerate(model["alphas"]) if alpha in (*some, model["options"]["alpha"])]
         for part in (model, model["twin"]):
-            part["steps"] = [part["steps"][k] for k in kept]
+            part["steps"] = {cell: [steps[k] for k in kept] for cell, steps in part["steps"].items()}
         model["alphas"] = [model["alphas"][k] for k in kept]
         assert fresh["models"][name] == model, "stale: run python -m whorl.page.catalogue"
     assert fresh == committed, "stale: run python -m whorl.page.catalogue"
+
+
+def test_noise_is_measured_with_the_weights_of_the_library() -> None:
+    assert MEASURE.read_bytes() == traces.FILE.read_bytes(), "stale: run python -m whorl.page.catalogue"
 
 
 def test_every_model_and_diffusivity_is_in_it(committed: dict[str, Any]) -> None:

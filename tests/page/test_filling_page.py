@@ -11,7 +11,7 @@ from scipy.sparse.linalg import spsolve
 
 import whorl
 from whorl import engines
-from whorl.inpainting.methods import method
+from whorl.inpainting.images import method
 from whorl.models import build
 from whorl.schemes import fsi_steps
 from whorl.steps import Numbers

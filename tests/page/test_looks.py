@@ -42,6 +42,25 @@ def test_screenshots(drive: Any, name: str, options: dict[str, Any], fragment: s
         _save(shot, Path(folder) / f"page-{name}.png", widths=(500, 420) if "phone" in name else (1100, 960))
 
 
+@pytest.mark.parametrize(
+    "fragment", ["#scene=whorl", "#scene=bars&mode=fill", "#scene=bars&model=eed&contrast=9&time=3"]
+)
+def test_nothing_sticks_out_on_the_narrowest_phone(drive: Any, fragment: str) -> None:
+    narrow = {"viewport": {"width": 320, "height": 640}, "hasTouch": True, "isMobile": True}
+    assert drive("screenshot", fragment=fragment, part="", complete=False, options=narrow)["overflow"] == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(drive: Any, packages: Path, scheme: str) -> None:
+    axe = (packages.parent / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    buffer = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(90, 160, (48, 64, 3), dtype=np.uint8)).save(buffer, "PNG")
+    content = base64.b64encode(buffer.getvalue()).decode()
+    # The policy of the page refuses scripts from outside, also that of the test.
+    options = {"colorScheme": scheme, "bypassCSP": True}
+    assert drive("accessibility", axe=axe, content=content, options=options, lenient=True) == []
+
+
 def _save(shot: Image.Image, target: Path, widths: tuple[int, ...], limit: int = 300_000) -> None:
     """Full colour as large as the limit allows; a palette where noise makes even that too dear."""
     for width in widths:

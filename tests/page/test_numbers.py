@@ -33,11 +33,18 @@ SETTINGS: dict[str, dict[str, float]] = {
 DIFFUSIVITIES = [name for name in diffusivities.names() if name != "free-form"]
 # You and Kaveh have one channel only, and the integration model is uncoupled as it is: both have no twin of their own.
 RUNS = [
-    (name, diffusivity, twin)
+    (name, diffusivity, twin, "")
     for name in names()
     for twin in (False, True)
     for diffusivity in (DIFFUSIVITIES if "diffusivity" in row(name).options else [None])
     if not (twin and (name in ("you-kaveh", "weickert-integration") or diffusivity not in (DIFFUSIVITIES[0], None)))
+]
+# On wide cells, presmoothed as the automatic choice is, and not.
+RUNS += [
+    (name, "rational", twin, sigma)
+    for name in ("perona-malik", "gerig", "weickert-brox", "eed", "uncoupled")
+    for twin in (False, True)
+    for sigma in (("wide, 0.4", "wide, 0") if name != "eed" else ("wide, 0.4",))
 ]
 
 
@@ -55,17 +62,17 @@ def answers() -> dict[Any, Any]:
     return {}
 
 
-@pytest.mark.parametrize(("name", "diffusivity", "twin"), RUNS)
+@pytest.mark.parametrize(("name", "diffusivity", "twin", "cell"), RUNS)
 def test_every_model_agrees(
-    drive: Any, picture: np.ndarray, answers: dict[Any, Any], name: str, diffusivity: str | None, twin: bool
+    drive: Any, picture: np.ndarray, answers: dict[Any, Any], name: str, diffusivity: str | None, twin: bool, cell: str
 ) -> None:
     if not answers:  # one visit to the page computes all of them
-        runs = [{"name": n, "twin": t, "values": values(n, d)} for n, d, t in RUNS]
+        runs = [{"name": n, "twin": t, "values": values(n, d, c)} for n, d, t, c in RUNS]
         size = {"planes": [encode(p) for p in picture], "height": SHAPE[1], "width": SHAPE[2]}
         answers.update(zip(RUNS, drive("filterAll", runs=runs, lenient=True, **size), strict=True))
-    answer = answers[name, diffusivity, twin]
+    answer = answers[name, diffusivity, twin, cell]
 
-    settings = values(name, diffusivity)
+    settings = values(name, diffusivity, cell)
     del settings["time"]
     model = build(name, **settings)
     model = uncoupled_twin(model) if twin else model
@@ -147,7 +154,9 @@ def test_noise_contrast_and_time_are_the_library_s(drive: Any) -> None:
     pictures = [picture.astype(np.float32) for picture in pictures]
     sent = [{"planes": [encode(p) for p in u], "height": u.shape[1], "width": u.shape[2]} for u in pictures]
     models = ["weickert-brox", "lysaker"]
-    answers = iter(drive("automaticAll", pictures=sent, models=models, lenient=True))
+    runs = [{"name": name, "told": {"diffusivity": "exponential"}} for name in models]
+    found = drive("automaticAll", pictures=sent, runs=runs, lenient=True)
+    answers = iter([{"noise": each["noise"], **chosen} for each in found for chosen in each["settings"]])
     for picture in pictures:
         for name in models:
             told = {"engine": "reference", "diffusivity": "exponential"}
@@ -165,6 +174,7 @@ def test_tasks_that_nobody_waits_for_are_left(drive: Any) -> None:
     assert drive("dropped", lenient=True) == ["dropped", "dropped", "done"]
 
 
-def values(name: str, diffusivity: str | None) -> dict[str, Any]:
-    given = {} if diffusivity is None else {"diffusivity": diffusivity}
-    return {"contrast": CONTRAST, "time": TIME, **given, **SETTINGS[name]}
+def values(name: str, diffusivity: str | None, cell: str = "") -> dict[str, Any]:
+    given: dict[str, Any] = {} if diffusivity is None else {"diffusivity": diffusivity}
+    wide = {"cell": "wide", "sigma": float(cell.split()[1])} if cell else {}
+    return {"contrast": CONTRAST, "time": TIME, **given, **SETTINGS[name], **wide}

@@ -145,13 +145,21 @@ def test_kernel_is_built_from_the_sources_at_hand() -> None:
     assert (WEB / "kernel.sha256").read_text().strip() == digest, "run web/build.sh"
 
 
+def test_licence_is_that_of_the_project() -> None:
+    assert (STATIC / "licence.txt").read_bytes() == (WEB.parent / "LICENSE").read_bytes()
+
+
 def test_page_is_small_and_names_no_other_host() -> None:
     files = [path for path in STATIC.rglob("*") if path.is_file()]
     trained = [path for path in files if path.parent.name == "networks"]  # fetched when one is chosen
     card = [path for path in files if path.name in ("cardnetwork.js", "shaders.js")]  # fetched for a graphics card
-    assert len(card) == 2
-    assert sum(path.stat().st_size for path in files if path not in trained + card) < 300_000
-    assert max(path.stat().st_size for path in trained) < 120_000
+    aside = [path for path in files if path.stem in ("help", "licence")]  # pages of their own
+    aside += [path for path in files if path.name == "png.js"]  # fetched when a file is opened or saved
+    aside += [path for path in files if path.name == "traces.js"]  # fetched with its weights when noise is measured so
+    weights = [path for path in files if path.name == "measure.safetensors"]
+    assert (len(card), len(aside), len(weights)) == (2, 5, 1)
+    assert sum(path.stat().st_size for path in files if path not in trained + card + aside + weights) < 330_000
+    assert max(path.stat().st_size for path in trained + weights) < 120_000
     for path in files:
         text = path.read_text(encoding="utf-8", errors="replace").replace("http://www.w3.org/2000/svg", "")
         assert "http://" not in text, path

@@ -34,6 +34,9 @@ def test_loads_by_itself_alone(drive: Any, address: str) -> None:
     result = drive("load", lenient=True)
     assert result["outside"] == "refused"  # by the page's own policy, before any network is asked
     assert all(url.startswith(address) for url in result["requests"])
+    names = {url.rpartition("/")[2] for url in result["requests"]}
+    assert "noise.js" in names  # the workers' requests are seen
+    assert not names & {"traces.js", "measure.safetensors", "png.js"}  # fetched when they are needed
     assert result["title"].startswith("whorl")
 
 
@@ -126,11 +129,55 @@ def test_divider_difference_and_saved_picture(drive: Any) -> None:
     assert (result["name"], saved.size) == ("whorl.png", (256, 256))
 
 
+def test_links_work_in_the_open_tab_and_back_undoes(drive: Any) -> None:
+    seen = drive(
+        "links", first="#scene=bars&model=eed&contrast=7&time=3", second="#scene=bars&mode=fill&method=homogeneous"
+    )
+    assert seen["opened"]["code"].startswith('whorl.diffuse(image, model="eed", contrast=7, time=3')
+    assert 'model="homogeneous"' in seen["followed"]["code"]
+    assert seen["followed"]["mode"] == "fill"
+    assert seen["back"] == seen["opened"]
+    assert "contrast=12" in seen["changed"]["code"]
+    assert seen["undone"] == seen["opened"]
+    assert seen["difference"]["show"] == "difference"
+    assert "show=difference" in seen["difference"]["hash"]
+    assert seen["skipped"] == [seen["difference"]["hash"], "stage"]
+
+
+def test_drawn_pictures_say_how_much_noise_is_added_and_own_ones_how_much_was_found(
+    drive: Any, photo: np.ndarray
+) -> None:
+    drawn, own, photons = drive("noises", content=png(photo))
+    assert drawn == {"label": "Add noise", "slider": True, "measured": ""}
+    level = noise_level([torch.from_numpy(photo.astype(np.float32)).permute(2, 0, 1)[None]])
+    assert not own["slider"]
+    assert own["measured"].startswith(f"Noise measured: {level:.3g} grey values")
+    assert photons["dark"] < 0.7 * photons["bright"]
+
+
+def test_mask_is_saved_and_loaded(drive: Any, photo: np.ndarray) -> None:
+    mask = np.zeros(photo.shape[:2], np.uint8)
+    mask[10:14, 20:50] = 255
+    result = drive("masks", content=png(photo), mask=png(mask), wrong=png(mask[:-1]))
+    saved = Image.open(io.BytesIO(base64.b64decode(result["saved"])))
+    assert np.array_equal(np.asarray(saved), mask)
+    assert f"{(mask > 0).sum()} pixels" in result["facts"]
+    assert result["failure"] == "The mask has 64 × 47 pixels, the picture 64 × 48. Choose a mask of the same size."
+
+
+def test_a_refused_clipboard_and_a_cancelled_computation_are_said(drive: Any) -> None:
+    said = drive("refusedAndCancelled", lenient=True)
+    assert "does not let the page write to the clipboard" in said["failure"]
+    assert "Stopped" in said["facts"]
+    assert not said["busy"]
+    assert "Computed in" in said["after"]
+
+
 def test_address_brings_back_what_was_shown(drive: Any) -> None:
     fragment = "#scene=bars&noise=12&model=weickert-brox&contrast=9&gamma=0.5&angle=-20&diffusivity=rational"
     result = drive("address", fragment=fragment)
     assert result["first"]["code"] == (
-        'whorl.diffuse(image, model="weickert-brox", contrast=9, time=8, gamma=0.5, diffusivity="rational")'
+        'whorl.diffuse(image, model="weickert-brox", contrast=9, time=5, gamma=0.5, diffusivity="rational")'
     )
     assert result["first"]["noise"] == "12"
     assert "angle=-20" in result["first"]["hash"]
@@ -138,14 +185,25 @@ def test_address_brings_back_what_was_shown(drive: Any) -> None:
     assert 'model="ced"' in result["again"]
 
 
-@pytest.mark.parametrize("model", ["weickert-brox", "eed"])
-def test_own_picture_gets_its_own_contrast_and_time(drive: Any, photo: np.ndarray, model: str) -> None:
+@pytest.mark.parametrize("model", ["weickert-brox", "eed", "lysaker"])
+def test_own_picture_gets_the_settings_and_the_result_of_python_told_nothing(
+    drive: Any, photo: np.ndarray, model: str
+) -> None:
     result = drive("automatic", content=png(photo), model=model)
-    samples = torch.from_numpy(photo.astype(np.float32)).permute(2, 0, 1)[None]
-    expected = automatic_settings(model, [samples], engine="reference", diffusivity="exponential")
-    # Three significant digits stand in the fields.
-    assert result["first"] == pytest.approx([expected.contrast, expected.time], rel=6e-3)
-    assert result["changed"] == [150, 90]
+    u = torch.from_numpy(photo.astype(np.float32)).permute(2, 0, 1)[None]
+    expected = automatic_settings(model, [u], engine="reference")
+    chosen = {"contrast": expected.contrast, "time": expected.time, **expected.options}
+    for key, value in chosen.items():
+        if isinstance(value, str):
+            assert f'{key}="{value}"' in result["code"]
+        else:  # at least two digits stand in the fields
+            assert result["first"][key] == pytest.approx(value, rel=2e-2)
+            assert f"{key}=" in result["code"]
+    expected_picture = whorl.diffuse(photo, model, channel_axis=-1, engine="reference")
+    gap = np.abs(np.reshape(result["after"]["values"], photo.shape) - expected_picture.astype(int))
+    assert gap.max() <= 1
+    assert np.abs(expected_picture.astype(int) - photo).max() > 5
+    assert (result["changed"]["contrast"], result["changed"]["time"]) == (150, 90)
     assert result["reset"] == result["first"]
 
 

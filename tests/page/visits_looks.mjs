@@ -1,6 +1,6 @@
 // Visits that look: screenshots, colours, names of controls, the way of the Tab key.
 
-import { ready } from "./visits_use.mjs";
+import { openPhoto, ready } from "./visits_use.mjs";
 
 export async function screenshot(page, { address, fragment, part, complete }) {
   await page.goto(address + fragment);
@@ -67,4 +67,28 @@ export async function theme(page, { address }) {
   const chosen = await shade();
   await page.reload();
   return [system, chosen, await shade()];
+}
+
+// What axe-core finds, in every mode of the page and on its help.
+export async function accessibility(page, { address, axe, content }) {
+  const found = [];
+  const look = async (where) => {
+    await page.addScriptTag({ content: axe });
+    const { violations } = await page.evaluate(() => window.axe.run());
+    found.push(...violations.map(({ id, nodes }) => `${where}: ${id}: ${nodes.map((node) => node.html.slice(0, 100)).join(" | ")}`));
+  };
+  await page.goto(address);
+  await ready(page);
+  await look("filter");
+  await openPhoto(page, address, content);
+  await look("own picture");
+  await page.locator("input[value=difference]").press("Space");
+  await look("difference");
+  await page.locator("input[value=fill]").press("Space");
+  await ready(page);
+  await look("fill");
+  await page.goto(`${address}help.html`);
+  await page.waitForSelector("#models dd");
+  await look("help");
+  return found;
 }

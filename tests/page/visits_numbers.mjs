@@ -29,9 +29,9 @@ export async function bothWays(page, { address, angle, noise, model, values }) {
     const encode = (plane) => btoa(Array.from(new Uint8Array(plane.buffer), (b) => String.fromCharCode(b)).join(""));
     const pool = new Pool(1), answers = [];
     await pool.ask("take", { scene: "whorl", seed: 20 });
-    const { noisy } = await pool.ask("view", { noise });
+    const { noisy } = await pool.ask("view", { noise: { level: noise } });
     for (const { plan } of makePair(model, values)) {
-      const { input, output, turned, error, size } = await pool.ask("turn", { angle, noise, plan, images: true });
+      const { input, output, turned, error, size } = await pool.ask("turn", { angle, noise: { level: noise }, plan, images: true });
       answers.push({ input: encode(input[0]), output: encode(output[0]), turned: encode(turned[0]), error, size });
     }
     return { noisy: encode(noisy[0]), answers };
@@ -53,21 +53,22 @@ export async function offeredModels(page, { address }) {
   return page.evaluate(() => [...document.querySelectorAll("#model option")].map((option) => option.value));
 }
 
-// Noise, contrast and time as the page chooses them, for several pictures.
-export async function automaticAll(page, { address, pictures, models }) {
+// The noise that the page measures in several pictures, and the settings it chooses beside what it is told.
+export async function automaticAll(page, { address, pictures, runs }) {
   await page.goto(`${address}${BLANK}`);
-  return page.evaluate(async ({ pictures, models }) => {
-    const { Pool } = await import(new URL("js/pool.js", location));
-    const { MODELS } = await import(new URL("js/models.js", location));
+  return page.evaluate(async ({ pictures, runs }) => {
+    const load = (name) => import(new URL(`js/${name}.js`, location));
+    const [{ Pool }, { automaticSettings, measureNoise, weighs }, { samplesOf }, { cut }] = await Promise.all(["pool", "automatic", "samples", "draft"].map(load));
     const decode = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-    const pool = new Pool(1), answers = [];
-    for (const { planes, height, width } of pictures)
-      for (const name of models) {
-        const options = { ...MODELS[name].options, diffusivity: "exponential" };
-        answers.push(await pool.ask("automatic", { planes: planes.map(decode), height, width, name, options }));
-      }
+    const pool = new Pool(2), answers = [];
+    for (const { planes, height, width } of pictures) {
+      const whole = planes.map(decode), samples = samplesOf({ height, width, read: (part) => cut(whole, width, part) });
+      const [white, traced] = [await measureNoise(pool, samples, false), await measureNoise(pool, samples, true)], { model } = await pool.ask("noise", { samples }), settings = [];
+      for (const { name, told } of runs) settings.push(await automaticSettings(pool, samples, weighs(name, told) ? traced : white, name, told));
+      answers.push({ noise: white.level, traced, model, settings });
+    }
     return answers;
-  }, { pictures, models });
+  }, { pictures, runs });
 }
 
 // A picture with its masked pixels filled in by each of the page's methods.
@@ -171,4 +172,23 @@ export async function dropped(page, { address }) {
     pool.drop("gone");
     return Promise.all(asked);
   });
+}
+
+// A picture filtered in windows and written to a file, read again, and filtered at once.
+export async function inWindows(page, { address, planes, height, width, values, model, pixels, bits }) {
+  await page.goto(`${address}help.html`);
+  return page.evaluate(async ({ planes, height, width, values, model, pixels, bits }) => {
+    const load = (name) => import(new URL(`js/${name}.js`, location));
+    const [{ Pool }, { filterWhole }, { filterInBands }, { makePlan }, { cut }, { readPicture }] = await Promise.all(["pool", "whole", "bands", "models", "draft", "files"].map(load));
+    const decode = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+    const image = planes.map(decode), pool = new Pool(2), plan = makePlan(model, values, image.length), shares = [];
+    const picture = { height, width, channels: image.length, bits, read: (part) => cut(image, width, part) };
+    const file = await filterWhole(pool, picture, plan, { pixels, progress: (share) => shares.push(share) });
+    const saved = await readPicture(new File([file], "saved.png")), found = saved.read({ top: 0, left: 0, height, width });
+    const whole = (await filterInBands(pool, { planes: image, height, width, plan })).planes, step = bits === 16 ? 257 : 1;
+    const cutOff = (value) => Math.min(Math.max(value, 0), 255);
+    let worst = 0;
+    whole.forEach((plane, c) => plane.forEach((value, i) => { worst = Math.max(worst, step * Math.abs(cutOff(value) - found[c][i])); }));
+    return { windows: shares.length, worst, steps: plan.steps, channels: saved.channels, bits: saved.bits };
+  }, { planes, height, width, values, model, pixels, bits });
 }

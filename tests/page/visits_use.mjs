@@ -160,10 +160,7 @@ export async function compareAndSave(page, { address }) {
   await page.locator("input[value=difference]").press("Space");
   const visible = (id) => page.locator(id).isVisible();
   const shown = { difference: await visible("#difference"), before: await visible("#before") };
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
-  const parts = [];
-  for await (const part of await download.createReadStream()) parts.push(part);
-  return { keys, mouse, shown, name: download.suggestedFilename(), content: Buffer.concat(parts).toString("base64") };
+  return { keys, mouse, shown, ...await downloaded(page, () => page.click("#save")) };
 }
 
 export async function address(page, { address, fragment }) {
@@ -187,15 +184,101 @@ export async function automatic(page, { address, content, model }) {
   await ready(page);
   await page.selectOption("#model", model);
   await ready(page);
-  const numbers = async () => [await page.inputValue("#contrast"), await page.inputValue("#time")].map(Number);
-  const first = await numbers();
+  const keys = ["contrast", "time", "sigma"];
+  const numbers = async () => Object.fromEntries(await Promise.all(keys.map(async (key) => [key, Number(await page.inputValue(`#${key}`))])));
+  const first = await numbers(), code = await text(page, "#python"), after = await pixels(page, "after");
   await page.fill("#contrast", "150");
   await page.fill("#time", "90");
   await ready(page);
   const changed = await numbers();
   await page.click("#reset");
   await ready(page);
-  return { first, changed, reset: await numbers() };
+  return { first, code, after, changed, reset: await numbers() };
+}
+
+// Links followed in the open tab, steps back, and the link that skips to the picture.
+export async function links(page, { address, first, second }) {
+  const look = async () => ({
+    hash: new URL(page.url()).hash, code: await text(page, "#python"),
+    mode: await page.locator("input[name=mode]:checked").inputValue(), show: await page.locator("input[name=show]:checked").inputValue(),
+  });
+  const follow = async (act, wanted) => {
+    await act();
+    await page.waitForFunction((part) => document.querySelector("#python").textContent.includes(part), wanted);
+    await ready(page);
+    return look();
+  };
+  const opened = await follow(() => page.goto(address + first), "contrast=7");
+  const followed = await follow(() => page.evaluate((hash) => { location.hash = hash; }, second), "homogeneous");
+  const back = await follow(() => page.goBack(), "contrast=7");
+  const changed = await follow(async () => { await page.fill("#contrast", "11"); await page.fill("#contrast", "12"); }, "contrast=12");
+  const undone = await follow(() => page.goBack(), "contrast=7");
+  await page.locator("input[value=difference]").press("Space");
+  const difference = await look();
+  await page.locator("#skip").focus();
+  await page.keyboard.press("Enter");
+  const skipped = [new URL(page.url()).hash, await page.evaluate(() => document.activeElement.id)];
+  return { opened, followed, back, changed, undone, difference, skipped };
+}
+
+// What is said of noise beside a drawn picture and beside one's own, and how noise of photons is spread.
+export async function noises(page, { address, content }) {
+  const look = async () => ({
+    label: (await text(page, "label[for=noise]").catch(() => "")).trim(), slider: await page.locator("#noise").isVisible(), measured: await page.locator("#measured").textContent(),
+  });
+  await page.goto(`${address}#scene=bars&model=perona-malik&noise=20`);
+  await ready(page);
+  const drawn = await look();
+  await page.selectOption("#grain", "photons");
+  await ready(page);
+  const photons = await page.evaluate(() => {
+    const { data, width } = document.querySelector("#before").getContext("2d").getImageData(0, 0, 256, 256), spread = (x0, x1, y0, y1) => {
+      const all = [];
+      for (let y = y0; y < y1; ++y) for (let x = x0; x < x1; ++x) all.push(data[4 * (y * width + x)]);
+      const mean = all.reduce((a, b) => a + b) / all.length;
+      return Math.sqrt(all.reduce((sum, v) => sum + (v - mean) ** 2, 0) / all.length);
+    };
+    // The dark ring around the disc, and the disc.
+    return { dark: spread(178, 183, 118, 138), bright: spread(110, 146, 110, 146) };
+  });
+  await openPhoto(page, address, content);
+  await page.waitForFunction(() => document.querySelector("#measured").textContent);
+  return [drawn, await look(), photons];
+}
+
+const file = (content, name = "mask.png") => ({ name, mimeType: "image/png", buffer: Buffer.from(content, "base64") });
+
+async function downloaded(page, act) {
+  const [download] = await Promise.all([page.waitForEvent("download"), act()]), parts = [];
+  for await (const part of await download.createReadStream()) parts.push(part);
+  return { name: download.suggestedFilename(), content: Buffer.concat(parts).toString("base64") };
+}
+
+export async function masks(page, { address, content, mask, wrong }) {
+  await openPhoto(page, address, content);
+  await page.locator("input[value=fill]").press("Space");
+  await ready(page);
+  await page.setInputFiles("#load-mask", file(mask));
+  await page.waitForFunction(() => /Filled in\s+[1-9]/.test(document.querySelector("#facts").innerText));
+  await ready(page);
+  const facts = await text(page, "#facts"), { content: saved } = await downloaded(page, () => page.click("#save-mask"));
+  await page.setInputFiles("#load-mask", file(wrong));
+  await page.waitForSelector("#failure:not([hidden])");
+  return { facts, saved, failure: await text(page, "#failure") };
+}
+
+export async function refusedAndCancelled(page, { address }) {
+  await page.addInitScript(() => { navigator.clipboard.writeText = () => Promise.reject(new DOMException("no", "NotAllowedError")); });
+  await page.goto(`${address}#scene=whorl&model=ced&time=400&contrast=3&rho=10`);
+  await page.click("#copy");
+  await page.waitForSelector("#failure:not([hidden])");
+  const failure = await text(page, "#failure");
+  await page.waitForSelector("#cancel:not([hidden])");
+  await page.click("#cancel");
+  const facts = await text(page, "#facts"), busy = await page.locator("#busy").isVisible();
+  await page.selectOption("#model", "perona-malik");
+  await ready(page);
+  return { failure, facts, busy, after: await text(page, "#facts") };
 }
 
 export async function zoom(page, { address }) {
@@ -277,4 +360,23 @@ export async function overtake(page, { address }) {
   await page.selectOption("#model", "perona-malik");
   await ready(page);
   return { code: await text(page, "#python"), facts: await text(page, "#facts"), failure: await page.locator("#failure").isVisible() };
+}
+
+// A large picture from the disk: its part is shown, another part is looked at, and all of it is saved to the disk.
+export async function largePicture(page, { address, path, target, model, size }) {
+  await page.goto(address);
+  await ready(page);
+  await page.setInputFiles("#file", path);
+  await page.waitForFunction((size) => document.querySelector("#facts").innerText.includes(size) || !document.querySelector("#cancel").hidden, size);
+  await page.selectOption("#model", model);
+  await page.waitForFunction(({ size, model }) => document.querySelector("#facts").innerText.includes(size) && document.querySelector("#python").textContent.includes(model), { size, model });
+  await ready(page);
+  const code = await text(page, "#python"), facts = await text(page, "#facts"), measured = await page.locator("#measured").textContent();
+  const middle = await pixels(page, "before");
+  await page.click("[data-part='1 0']");
+  await ready(page);
+  const right = await pixels(page, "before"), same = (await text(page, "#python")) === code;
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+  await download.saveAs(target);
+  return { code, facts, measured, middle, right, same };
 }

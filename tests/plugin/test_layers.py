@@ -169,6 +169,13 @@ def test_a_volume_is_filtered_as_one(rgb):
     assert "in space" in how["name"]
 
 
+def test_axes_without_a_scale_have_that_of_pixels():
+    data = np.random.default_rng(0).integers(0, 255, (5, 6, 7), np.uint8)
+    result, _, _ = plugin.filter_layer(layer(data, scale=(1.0, 1.0)), "gerig", contrast=30.0, time=1.0, volume=True)
+    expected = whorl.diffuse(data, "gerig", contrast=30.0, time=1.0, spacing=(1.0, 1.0, 1.0))
+    assert np.array_equal(result, expected)
+
+
 def test_the_contrast_of_a_volume_follows_from_its_noise():
     noisy = np.random.default_rng(0).normal(1000, 50, (24, 24, 24)).astype(np.float32)
     _, how, _ = plugin.filter_layer(layer(noisy, scale=(1, 1, 1)), "perona-malik", time=1.0, volume=True)
@@ -185,6 +192,23 @@ def test_a_preview_shows_the_plane_of_the_result(volume):
     for place in ((0, 0), (1, 5), (1, 11)):
         plane = plugin.preview_plane(given, place, "eed", contrast=9.0, time=0.8, volume=volume)
         assert np.array_equal(plane, whole[place])
+
+
+def test_a_preview_looks_as_far_as_the_last_step_that_is_not_whole():
+    step = whorl.models.build("gerig", contrast=9.0).automatic_step(3)
+    data = np.random.default_rng(0).normal(100, 20, (9, 6, 5)).astype(np.float32)
+    given = layer(data, scale=(1.0, 1.0, 1.0))
+    whole, _, _ = plugin.filter_layer(given, "gerig", contrast=9.0, time=1.2 * step, volume=True)
+    plane = plugin.preview_plane(given, (4,), "gerig", contrast=9.0, time=1.2 * step, volume=True)
+    assert np.array_equal(plane, whole[4])
+
+
+def test_the_contrast_of_colours_follows_from_all_of_them():
+    noisy = np.random.default_rng(0).normal(1000, (20, 50, 90), (48, 40, 3)).astype(np.float32)
+    _, how, _ = plugin.filter_layer(layer(noisy, rgb=True), "perona-malik", time=1.0)
+    samples = samples_of(torch.from_numpy(noisy).movedim(-1, 0)[None].contiguous())
+    chosen = automatic_settings("perona-malik", samples, time=1.0)
+    assert f"contrast {chosen.contrast:.4g}," in how["name"]
 
 
 def test_a_preview_can_be_given_up():

@@ -17,7 +17,7 @@ from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.spec import NetworkSpec
 from whorl.training import TensorPairs, TrainingConfig, train
 from whorl.training.distributed import join_team
-from whorl.training.reporters import Reporter
+from whorl.training.history import Reporter
 
 
 class Waiting(Reporter):

@@ -11,7 +11,7 @@ from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.spec import NetworkSpec
 from whorl.training import TensorPairs, TrainingConfig, train
 from whorl.training.distributed import Team
-from whorl.training.jacobian import Parameters, columns, normal_equations
+from whorl.training.gauss_newton import Parameters, columns, normal_equations
 
 COUPLINGS = ["uncoupled", "isotropic", "anisotropic"]
 

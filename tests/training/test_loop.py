@@ -11,10 +11,10 @@ from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.spec import NetworkSpec
 from whorl.training import PROTOCOLS, TensorPairs, TrainingConfig, read_checkpoint, train
 from whorl.training.adam import AdamMethod
-from whorl.training.claim import claimed
+from whorl.training.checkpoint import claimed
 from whorl.training.distributed import Team
+from whorl.training.history import Lines, Reporter, show
 from whorl.training.method import image_order
-from whorl.training.reporters import Lines, Reporter, show
 
 QUICK = TrainingConfig(epochs=4, batch=4, rate=0.05, checkpoint_seconds=0)
 
@@ -50,10 +50,14 @@ def test_training_lowers_the_loss(pairs, network, schedule):
     assert history.last.psnr > history.epochs[0].psnr
 
 
-def test_loss_and_psnr_are_those_of_the_outputs(pairs, network):
+@pytest.mark.parametrize("optimiser", ["adam", "gauss-newton"])
+def test_loss_and_psnr_are_those_of_the_outputs(pairs, network, optimiser):
+    if optimiser == "gauss-newton":  # tells of the network after its step
+        history = train(network, pairs, TrainingConfig(optimiser=optimiser, epochs=1))
     with torch.no_grad():
         errors = (network(pairs.noisy) - pairs.clean).square().flatten(1).mean(1).double()
-    history = train(network, pairs, TrainingConfig(epochs=1, batch=6, rate=1e-9))
+    if optimiser == "adam":
+        history = train(network, pairs, TrainingConfig(epochs=1, batch=6, rate=1e-9))
     assert history.last.loss == pytest.approx(float(errors.mean()), rel=1e-6)
     assert history.last.psnr == pytest.approx(float((10 * torch.log10(255**2 / errors)).mean()), rel=1e-6)
 
@@ -182,6 +186,26 @@ def test_progress_tells_loss_psnr_and_remaining_time(pairs, network, capsys):
     assert "little: epoch 4/4  loss " in said
     assert "dB" in said
     assert "0 s remaining" in said
+
+
+def test_the_time_that_remains_falls_to_nothing(pairs, network):
+    told = []
+
+    class Listener(Reporter):
+        def epoch(self, done, total, row, remaining):
+            told.append((done, total, row.seconds, remaining))
+
+    train(network, pairs, QUICK, progress=Listener())
+    assert [row[:2] for row in told] == [(n, 4) for n in range(1, 5)]
+    # As long as the epochs so far took in the mean, times those that are left.
+    for number in range(4):
+        seconds = [row[2] for row in told[: number + 1]]
+        assert told[number][3] == pytest.approx((3 - number) * sum(seconds) / len(seconds), rel=1e-9, abs=1e-12)
+
+
+def test_lines_are_written_now_and_then_and_at_the_end(pairs, network, capsys):
+    train(network, pairs, QUICK, progress=Lines("little", every=3600.0))
+    assert [line.split()[2] for line in capsys.readouterr().err.splitlines()] == ["1/4", "4/4"]
 
 
 def test_progress_bar(pairs, network, monkeypatch, capsys):

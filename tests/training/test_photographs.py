@@ -10,13 +10,15 @@ from torch import nn
 from whorl.data.photographs import photographs, set_aside
 from whorl.data.synthetic import Turn
 from whorl.errors import FileError, ShapeError
-from whorl.invariance.noisy import band_limited, noisy_turn_error
+from whorl.invariance.coincidence import band_limited, noisy_turn_error
+from whorl.networks import load_card
 from whorl.operators import mirror
 from whorl.training import TensorPairs, TrainingConfig, train
 from whorl.training.adam import AdamMethod
 from whorl.training.distributed import Team
-from whorl.training.losses import image_losses
-from whorl.training.patches import LevelInput, NoisyPatches
+from whorl.training.method import image_losses
+from whorl.training.pairs import LevelInput, NoisyPatches
+from whorl.training.recipe import Photographs, photo_recipe
 from whorl.training.turning import turn_penalty
 
 PICTURES = [np.random.default_rng(i).integers(0, 256, (1, 40, 50 + i), dtype=np.uint8) for i in range(3)]
@@ -127,6 +129,55 @@ def test_the_noise_has_the_level_that_comes_with_it():
     network = LevelInput(nn.Bilinear(1, 1, 1))
     network.network.forward = lambda u, level: u + level
     assert torch.equal(network(noisy), noisy[:, :1] + noisy[:, 1:, :1, :1])
+
+
+def test_level_and_correlation_come_apart():
+    noisy = torch.arange(2 * 3 * 4 * 4.0).view(2, 3, 4, 4)
+    network = LevelInput(nn.Identity(), told=2)
+    network.network.forward = lambda u, level, correlation: (u, level, correlation)
+    u, level, correlation = network(noisy)
+    assert torch.equal(u, noisy[:, :1])
+    assert torch.equal(level, noisy[:, 1:2, :1, :1])
+    assert torch.equal(correlation, noisy[:, 2:, :1, :1])
+
+
+def test_the_last_look_comes_after_the_last_step(tmp_path):
+    """Epochs of 250 steps; those that are left make one more."""
+    for steps, epochs in ((250, 1), (251, 2), (4000, 16)):
+        assert photo_recipe("photo-27k", tmp_path, steps=steps).training.epochs == epochs
+
+
+def test_other_pictures_are_another_training(tmp_path):
+    from PIL import Image
+
+    for number in range(41):
+        Image.fromarray(np.zeros((16, 16), np.uint8)).save(tmp_path / f"{number}.png")
+    data = Photographs(tmp_path, size=16)
+    assert [len(part) for part in data.pictures] == [39, 2]
+    assert data.identity()["pictures"] == 39
+    (tmp_path / "5.png").unlink()
+    for other in (Photographs(tmp_path, size=16), Photographs(tmp_path, size=15)):
+        assert other.identity() != data.identity()
+
+
+def test_photographs_are_trained_on_as_the_shipped_networks_were(tmp_path):
+    trained, recipe = load_card("photo-grey").training["calls"][0], photo_recipe("photo-27k", tmp_path).training
+    for name in ("optimiser", "batch", "rate", "schedule", "warmup", "clip", "precision", "checkpoint_seconds"):
+        assert getattr(recipe, name) == trained[name]
+
+
+def test_gradients_are_left_as_they_are_and_nothing_is_turned_unless_told():
+    ends = []
+    for told in ({}, {"clip": 0.0, "turn": 0.0}):
+        network = nn.Conv2d(1, 1, 1)
+        with torch.no_grad():
+            network.weight.fill_(0.5)
+            network.bias.zero_()
+        train(
+            network, TensorPairs(torch.ones(4, 1, 48, 48), torch.zeros(4, 1, 48, 48)), TrainingConfig(epochs=2, **told)
+        )
+        ends.append(torch.cat([network.weight.flatten(), network.bias]))
+    assert torch.equal(*ends)
 
 
 def test_small_pictures_and_empty_folders_are_refused(tmp_path):

@@ -10,10 +10,6 @@
  */
 #include "kernel.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
-typedef struct { quad p, q, r; } quads;
-
 /* 2 p, 2 q, 2 r in the cells i, ..., i + 3, inside the image, between the rows of pixels above and below them. */
 INLINE quads differences(const float *up, const float *down, int i) {
     const quad u00 = AT(up, i - 1), u10 = AT(up, i), u01 = AT(down, i - 1), u11 = AT(down, i);
@@ -39,15 +35,6 @@ static inline const float *below(const float *u, int j, int H, int W) { return u
 /* Rows of cells as long as whole vectors. */
 static inline int pitch_of(int W) { return (W + 4) & ~3; }
 
-/* J += weight * [[p^2 + e r^2, p q], [p q, q^2 + e r^2]], e = 1 - 2 alpha, in three rows; the first one is not added to
- * anything. Laws that do not see the trace get (J11 - J22) / 2 in the place of J11, and nothing in that of J22. */
-INLINE void add_structure(float *J11, float *J12, float *J22, int i, quads d, float e, float weight, int first, int trace) {
-    const quad none = { 0 }, rest = e * (d.r * d.r), pp = d.p * d.p, qq = d.q * d.q;
-    PUT(J11, i) = (first ? none : AT(J11, i)) + weight * (trace ? pp + rest : 0.5f * (pp - qq));
-    PUT(J12, i) = (first ? none : AT(J12, i)) + weight * (d.p * d.q);
-    if (trace) PUT(J22, i) = (first ? none : AT(J22, i)) + weight * (qq + rest);
-}
-
 INLINE void add_structures(float *J, VIEW up, VIEW down, int W, float e, float weight, int first, int trace) {
     float *J12 = J + pitch_of(W), *J22 = J12 + pitch_of(W);
     const float w = 0.25f * weight; /* the differences are twice p, q, r */
@@ -69,10 +56,10 @@ static void structure_row(float *J, VIEW planes, const float *weights, int count
     }
 }
 
-/* The flux P = a p + b q, Q = b p + c q, R = mu r, as P + R, Q, P - R. */
+/* The flux P, Q, R as P + R, Q, P - R. */
 INLINE quads flux(quads d, quad a, quad b, quad c, float e, float gamma) {
-    const quad P = a * d.p + b * d.q, R = e * (a + c - 2.0f * gamma * __builtin_wasm_abs_f32x4(b)) * d.r;
-    return (quads){ P + R, b * d.p + c * d.q, P - R };
+    const quads f = fluxes(d, a, b, c, e, gamma);
+    return (quads){ f.p + f.r, f.q, f.p - f.r };
 }
 
 /* Each of four cells and its right neighbour: v(i) + v(i + 1), and v(i) - v(i + 1). */

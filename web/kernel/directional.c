@@ -10,7 +10,6 @@
  */
 #include "kernel.h"
 
-#define INLINE static inline __attribute__((always_inline))
 #define UNROLLED _Pragma("clang loop unroll(full)")
 
 enum {

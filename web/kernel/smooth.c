@@ -16,8 +16,6 @@ enum {
     LARGEST = 256 /* radius there is room for */
 };
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* Eight pixels of lines 0 and 1, of those that lie `stride` apart: w_0 line(0) + w_1 (line(-1) + line(1)) + ... */
 INLINE void two_lines(float out[2][STRIP], const float *line, int stride, VIEW w, int radius) {
     const float *up = line, *down = line + stride;

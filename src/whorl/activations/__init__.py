@@ -1,12 +1,11 @@
 """Activations that couple channels: the paper's three design principles as modules, and the laws they follow."""
 
-from whorl.activations.anisotropic import Anisotropic
+from whorl.activations.anisotropic import Anisotropic, Isotropic, Uncoupled
 from whorl.activations.base import Activation
 from whorl.activations.enhancing import CoherenceEnhancing, EdgeContinuing, EdgeEnhancing
 from whorl.activations.features import FeatureActivation
 from whorl.activations.given import CustomLaw, TensorField
 from whorl.activations.laws import AxisAligned, Law, Variational
-from whorl.activations.scalar import Isotropic, Uncoupled
 from whorl.activations.tensors import SymmetricMatrix, eigenvalues, matrix_diffusivity
 
 __all__ = [

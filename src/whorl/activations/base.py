@@ -21,8 +21,6 @@ from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Responses
 from whorl.operators.cell_smoothing import CellSmoothing
 
-__all__ = ["COUPLINGS", "Activation"]
-
 COUPLINGS = ("channels", "scales")
 
 

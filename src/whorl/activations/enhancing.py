@@ -17,9 +17,7 @@ from whorl.activations.tensors import PAIRS, Structure, SymmetricMatrix, eigenva
 from whorl.diffusivities import Diffusivity, Exponential
 from whorl.diffusivities.base import Contrast, Contrasted
 from whorl.foundations import validation
-from whorl.foundations.quotient import quotient
-
-__all__ = ["CoherenceEnhancing", "EdgeContinuing", "EdgeEnhancing", "Spectral"]
+from whorl.foundations.traced import quotient
 
 TOGETHER = 1e-3
 """Eigenvalues that differ by less than this share of the largest one count as nearly equal."""

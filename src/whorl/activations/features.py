@@ -5,8 +5,6 @@ from torch import Tensor, nn
 from whorl.activations.base import Activation
 from whorl.errors import ShapeError
 
-__all__ = ["FeatureActivation"]
-
 
 class FeatureActivation(nn.Module):
     r"""An activation on plain feature maps ``(n, features, y, x)``, to stand where a ReLU stands.

@@ -9,8 +9,6 @@ from whorl.errors import ShapeError
 from whorl.foundations.types import Responses
 from whorl.operators.boundary import mirror
 
-__all__ = ["Gated", "components"]
-
 LARGEST = 24.0  # of the logarithm of a squared contrast: beyond it numbers would overflow and say nothing more
 
 

@@ -11,8 +11,6 @@ from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.ordered import ordered_sum
 
-__all__ = ["CustomLaw", "TensorField"]
-
 
 class TensorField(nn.Module, Law):
     r"""A field of diffusion tensors that is given, whatever the image: linear anisotropic diffusion.

@@ -15,8 +15,6 @@ from torch import Tensor, nn
 from whorl.activations.tensors import Structure, SymmetricMatrix, matrix_diffusivity, upper
 from whorl.diffusivities import Diffusivity
 
-__all__ = ["AxisAligned", "Law", "Variational"]
-
 Multiplier = Tensor | SymmetricMatrix
 """A diffusion tensor: one number per position (size 1 along axis 3), one per direction (along axis 3), or a matrix."""
 

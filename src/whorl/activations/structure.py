@@ -19,8 +19,6 @@ from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Responses
 from whorl.operators.cell_smoothing import CellSmoothing
 
-__all__ = ["ResponseStructure", "by_axis"]
-
 
 class ResponseStructure:
     """The structure tensor of responses, of which a law computes no more than it asks for.

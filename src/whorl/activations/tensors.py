@@ -15,9 +15,6 @@ from torch import Tensor
 from whorl.diffusivities import Diffusivity
 from whorl.foundations.ordered import ordered_sum
 
-__all__ = ["Structure", "SymmetricMatrix", "eigenvalues", "matrix_diffusivity", "parted", "spectral", "upper"]
-
-
 PAIRS = ((0, 1), (0, 2), (1, 2))
 """The pairs of three eigenvalues, in the order in which their secants are listed."""
 
@@ -91,10 +88,6 @@ class SymmetricMatrix(tuple[Tensor, ...]):
     def scaled(self, factor: Tensor) -> "SymmetricMatrix":
         """The matrix ``factor J``."""
         return SymmetricMatrix(*(factor * e for e in self))
-
-    def plus(self, other: "SymmetricMatrix") -> "SymmetricMatrix":
-        """The sum of two matrices."""
-        return SymmetricMatrix(*(e + f for e, f in zip(self, other, strict=True)))
 
     def trace(self, function: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """The trace of the matrix, or of a function of it: the sum of the function over the eigenvalues."""

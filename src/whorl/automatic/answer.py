@@ -7,7 +7,8 @@ For noise with covariance :math:`\Sigma` the mean squared error of a denoiser :m
           + 2\, n^\top \frac{D(f + \varepsilon n) - D(f)}{\varepsilon} \Big)
 
 with noise :math:`n` drawn from the model of the noise. Drawn once, as a pattern that all turns and mirrors of the
-window leave as it is, it gives turned pictures the same answer.
+window leave as it is, it gives turned pictures the same answer. Rician noise has a mean, which belongs to the result
+then: errors are those of the mean.
 """
 
 import math
@@ -17,9 +18,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from whorl.automatic.noise_model import NoiseModel, gaussian_weights
-
-__all__ = ["Answer", "answer"]
+from whorl.automatic.fit import Fit, fit
+from whorl.automatic.noise_model import NoiseModel, neighbours, smoothed
 
 LARGEST = 320
 """Side of the largest window that is looked at, in the middle of a sample; at most half of the sample's own."""
@@ -30,11 +30,12 @@ STEP = 0.1
 
 @dataclass(frozen=True)
 class Answer:
-    """Mean squared errors before and after, and the variance of what was removed over that of the noise."""
+    """Mean squared errors before and after, the variance of what was removed over that of the noise, and its fit."""
 
     before: float
     after: float
     removed: float
+    fit: Fit | None = None
 
     @property
     def gain(self) -> float:
@@ -45,23 +46,37 @@ class Answer:
         """
         return 10 * math.log10(self.before / max(self.after, 1e-3 * self.before)) if self.before > 0 else 0.0
 
+    def psnr(self, peak: float) -> tuple[float, float]:
+        """The PSNR before and after in decibels, for pictures with this range.
+
+        >>> Answer(100.0, 10.0, 0.9).psnr(100.0)
+        (20.0, 30.0)
+        """
+        before = 10 * math.log10(peak**2 / self.before) if self.before > 0 else math.inf
+        return before, before + self.gain
+
 
 @torch.no_grad()
 def answer(denoise: Callable[[Tensor], Tensor], model: NoiseModel, samples: Sequence[Tensor]) -> Answer:
     """What the denoiser is expected to do to pictures of which these are samples ``(n, c, y, x)``."""
     count = before = after = removed = 0.0
+    looked_at = []
     for sample in samples:
         f = _middle(sample)
         found = denoise(f)
         n = model.standard_deviation_at(found) * _pattern(f, model)
         again = denoise(f + STEP * n)
-        change = (found - f).double().square().sum()
+        divergence = n * (model.mean_at(again) - model.mean_at(found)) / STEP
+        change = (model.mean_at(found) - f).double().square().sum()
         variance = model.standard_deviation_at(found).double().square().sum()
         before += float(variance)
-        after += float(change - variance + 2 * (n * (again - found)).double().sum() / STEP)
+        after += float(change - variance + 2 * divergence.double().sum())
         removed += float(change)
         count += f.numel()
-    return Answer(before / count, max(after, 0.0) / count, removed / max(before, 1e-30))
+        looked_at.append((f, found, divergence))
+    expected = sum(map(neighbours, model.correlation)) / len(model.correlation)
+    fitted = fit(model, looked_at, expected)
+    return Answer(before / count, max(after, 0.0) / count, removed / max(before, 1e-30), fitted)
 
 
 def _middle(sample: Tensor) -> Tensor:
@@ -83,12 +98,5 @@ def _pattern(like: Tensor, model: NoiseModel) -> Tensor:
     y, x = ((2 * torch.arange(side) - side + 1).abs() // 2 for side in (rows, columns))
     pattern = drawn[:, y][:, :, x]
     widths = model.correlation * (like.shape[1] if len(model.correlation) == 1 else 1)
-    return torch.stack([_smoothed(plane, width) for plane, width in zip(pattern, widths, strict=True)]).to(like)
-
-
-def _smoothed(plane: Tensor, width: float) -> Tensor:
-    weights = gaussian_weights(width) if width else torch.ones(1)
-    for axis in (0, 1):
-        parts = [float(weight) * plane.roll(k - len(weights) // 2, axis) for k, weight in enumerate(weights)]
-        plane = torch.stack(parts).sum(0)
-    return plane
+    planes = torch.stack([smoothed(plane, width) for plane, width in zip(pattern, widths, strict=True)])
+    return model.mixed(planes[None])[0].to(like)

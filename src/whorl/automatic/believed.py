@@ -1,31 +1,54 @@
 """Which noise a network is told to remove: what was measured, as far as it can be told from texture.
 
-Noise lies on the line that is fitted to its variance; texture does not. Where the bins of grey values differ from the
-line, the noise of the flattest windows is believed instead, and less and less of it: a clean picture comes back as it
-came. Photographs out of a camera are an exception. Their noise lies on no line, for it went through a tone curve and
-compression, but it has lost its highest frequencies in every channel, which textures have seldom.
+Two measures meet. The bins of grey values (:mod:`whorl.automatic.variance`) say how the variance depends on the grey
+value, but take even texture for noise. The traces (:mod:`whorl.automatic.traces`) say how strong the noise is in the
+whole, and how sure that is. Where the bins lie on a line, the line is scaled to a level that the traces allow; else the
+noise has one level, as strong as it is with some certainty, and at most as strong as the flattest bins are.
 """
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from whorl.automatic.noise import labelled, noise_level
-from whorl.automatic.noise_model import NoiseModel
-from whorl.automatic.policy import Samples
+from whorl.automatic.noise import noise_level
+from whorl.automatic.noise_model import NoiseModel, width_of
+from whorl.automatic.policy import Samples, labels
+from whorl.automatic.traces import Measured, measure
 from whorl.automatic.variance import noise_bins, noise_model
-
-__all__ = ["model_to_remove"]
+from whorl.engines.cpu.threads import alone
 
 ON_A_LINE = (0.06, 0.10)
 """Uncertainties up to which the line is believed, and from which on it is not."""
 
-DOUBTED = (0.10, 0.22)
-"""Uncertainties from which on the noise of the flattest windows is believed less, and from which on not at all."""
+CERTAIN = 1
+"""Which quantile of the level is removed: the noise is as strong in three of four pictures."""
+
+SURE = (0.3, 0.5)
+"""Uncertainties of the level up to which a line of correlated noise has the median, and from which on it has not."""
+
+UNSURE = (0.5, 1.0)
+"""Uncertainties of the level from which on the quantile below is removed, more and more."""
+
+WHITE = (0.05, 0.15)
+"""Correlations of neighbours up to which the bins show all of the noise, so that it is nowhere stronger than they say,
+and from which on they miss some of it."""
+
+FLATTEST = 0.1
+"""The share of the bins in which noise of one level may come out too weak by chance."""
+
+CAMERA = (0.9, 1.4)
+"""Medians of the level, in shares of 1/255 of the range, from which on correlated noise of colours may be, and is, that
+of a camera; it comes out weaker than it is, for it went through a tone curve and compression."""
+
+CAMERA_LEVEL, STRONG = 7.0, (5.0, 7.0)
+"""The level of noise of cameras, in the same shares, at which the network for white noise removes most of it; and the
+medians from which on correlated noise is, more and more, taken as it was measured."""
+
+COLOURED = (0.3, 0.45)
+"""Correlations of neighbours from which on noise may be, and is, that of a camera."""
 
 SMALL = 4096
 """Pixels below which there are too few windows to tell noise from texture, and the level is believed as it is."""
@@ -33,37 +56,24 @@ SMALL = 4096
 ROUNDING = 0.5
 """Grey values: weaker noise of whole numbers is not much more than their rounding, and stays."""
 
-CAMERA = (0.50, 0.60)
-"""Widths of the correlation from which on noise may be, and is, that of a camera."""
 
-TEXTURE = (0.68, 0.78)
-"""Widths from which on it may be, and is, texture: no camera smooths so much."""
-
-STRONG = (0.03, 0.05)
-"""Of the range of the picture: stronger noise than this is not that of a camera, but texture."""
-
-GRASS = (0.05, 0.09)
-"""Of the range: noise of a photograph that is correlated and so strong may be, and is, even texture such as grass."""
-
-UNEVEN = (0.24, 0.30)
-"""Uncertainties from which on it is doubted, and not believed, that noise is that of a camera."""
-
-MISSED = 1.5
-"""The noise of cameras over what the flattest windows of each bin show of it, found on photographs with known noise."""
-
-
+@alone()
 def model_to_remove(samples: Samples, caller: str, *, colours: bool = False) -> NoiseModel | None:
     """The noise that networks are to remove, measured; None where there is none, and the picture is copied.
 
     With ``colours`` the channels are those of one photograph and have one noise; each has its own otherwise.
     """
     parts = list(samples())
-    if labelled(parts):
-        warnings.warn(f"{caller}: areas of one whole number each, such as labels, have no noise: copied.", stacklevel=4)
+    if labels(parts, caller):
         return None
     if colours:
-        return _above_rounding(_photograph(parts), parts)
-    found = [_believed([part[:, [c]] for part in parts]) for c in range(parts[0].shape[1])]
+        together = [part.movedim(1, 0).reshape(-1, 1, *part.shape[2:]) for part in parts]
+        return _above_rounding(_believed(together, measure(parts), colours=True), parts)
+    single = [[part[:, [c]] for part in parts] for c in range(parts[0].shape[1])]
+    found = [_believed(channel, measure(channel)) for channel in single]
+    if len(found) == 1:
+        return _above_rounding(found[0], parts)
+    # Of several channels each was recognised, or not, for itself: Rician noise of all would need to be told.
     gain, offset, width = (
         tuple(getattr(each, name)[0] for each in found) for name in ("gain", "offset", "correlation")
     )
@@ -81,36 +91,36 @@ def _above_rounding(model: NoiseModel, parts: Sequence[Tensor]) -> NoiseModel | 
     return model if strongest > ROUNDING**2 else None
 
 
-def _believed(parts: Sequence[Tensor]) -> NoiseModel:
-    """The model of one channel: a line, or the noise of the flattest windows where there is no line."""
-    model = noise_model(parts)
-    doubt, small = model.uncertainty, sum(part.numel() for part in parts) < SMALL
-    belief, line = (1.0, 0.0) if small else (_falling(doubt, *DOUBTED), _falling(doubt, *ON_A_LINE))
-    flattest = 0.0 if line == 1 else (belief * noise_level(parts)) ** 2
-    gain, offset = line * model.gain[0], line * model.offset[0] + (1 - line) * flattest
-    return NoiseModel((gain,), (offset,), (line * model.correlation[0],), model.black, model.white, doubt)
-
-
-def _photograph(parts: Sequence[Tensor]) -> NoiseModel:
-    """One model for all channels."""
-    together = [part.movedim(1, 0).reshape(-1, 1, *part.shape[2:]) for part in parts]
-    model = _believed(together)
-    if model.correlation[0] > 0:
-        squares = [float(model.standard_deviation_at(part).square().mean()) for part in together]
-        noise = _falling(math.sqrt(max(squares)) / (model.white - model.black), *GRASS)
-        model = replace(model, gain=(noise * model.gain[0],), offset=(noise * model.offset[0],))
-    bins = [noise_bins([part[:, [c]] for part in parts]) for c in range(parts[0].shape[1])]
-    width = sum(each[1] for each in bins) / len(bins)
-    camera = (1 - _falling(width, *CAMERA)) * (1 - _falling(model.uncertainty, *ON_A_LINE))
-    camera *= _falling(model.uncertainty, *UNEVEN)
-    if camera > 0:
-        variances = torch.cat([variance[variance > 0] for (_, variance), *_ in bins])
-        seen = MISSED * math.exp(0.5 * float(variances.log().mean())) * _falling(width, *TEXTURE)
-        camera *= _falling(seen / (model.white - model.black), *STRONG)
-        level = noise_level(together) ** (1 - camera) * max(seen, 1e-6) ** camera
-        kept = (1 - camera) * model.gain[0], (1 - camera) * model.offset[0] + camera * level**2
-        model = NoiseModel((kept[0],), (kept[1],), (camera * width,), model.black, model.white, model.uncertainty)
-    return model
+def _believed(parts: Sequence[Tensor], found: Measured | None, *, colours: bool = False) -> NoiseModel:
+    """The model of one channel: a line, or noise of one level where there is no line."""
+    bins = noise_bins(parts)
+    model = noise_model(parts, bins=[bins])
+    if model.kind == "rician":
+        return model
+    if found is None or found.level == 0 or sum(part.numel() for part in parts) < SMALL:
+        level = 0.0 if found is not None and found.level == 0 else noise_level(parts)
+        return replace(model, gain=(0.0,), offset=(level**2,), correlation=(0.0,))
+    white = _falling(found.correlation, *WHITE)
+    unsure = 1 - _falling(found.uncertainty, *UNSURE)
+    unsure *= _falling(found.correlation, *COLOURED) if colours else 1
+    level, width = found.at(CERTAIN - unsure), width_of(found.correlation)
+    logs = torch.cat([model.standard_deviation_at(part).double().log().flatten() for part in parts])
+    drawn = math.exp(float(logs.mean()))
+    line = _falling(model.uncertainty, *ON_A_LINE)
+    correlated = found.at(CERTAIN + _falling(found.uncertainty, *SURE) - unsure)
+    scale = (min(drawn, level) ** white * correlated ** (1 - white) / drawn) ** 2
+    if not colours:  # which have noise of one level each, at best
+        variance = bins[0][1]
+        flattest = math.sqrt(float(variance.kthvalue(1 + int(FLATTEST * len(variance))).values))
+        level = min(level, flattest) ** white * level ** (1 - white)
+    else:
+        grey = (model.white - model.black) / 255
+        camera = (1 - _falling(found.correlation, *COLOURED)) * (1 - _falling(found.level / grey, *CAMERA))
+        camera *= _falling(found.level / grey, *STRONG)
+        level, width = level ** (1 - camera) * (CAMERA_LEVEL * grey) ** camera, (1 - camera) * width
+    gain, offset = line * scale * model.gain[0], line * scale * model.offset[0] + (1 - line) * level**2
+    width = line * model.correlation[0] + (1 - line) * width
+    return NoiseModel((gain,), (offset,), (width,), model.black, model.white, found.uncertainty)
 
 
 def _falling(value: float, begin: float, end: float) -> float:

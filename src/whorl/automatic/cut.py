@@ -5,11 +5,10 @@ a smaller variance.
 """
 
 import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor
-
-__all__ = ["cut_moments", "remaining_variance"]
 
 ROUNDS = 40
 """Steps of the fixed-point iterations."""
@@ -23,14 +22,20 @@ def remaining_variance(mean: Tensor, level: float, black: float, white: float) -
 
     It is solved for on a grid of means; in between it lies on straight lines.
     """
+    variance = _on_a_grid(level, black, white).to(mean.device)
+    place = ((mean - black) * ((GREY_VALUES - 1) / (white - black))).clamp(0, GREY_VALUES - 1)
+    low = place.long().clamp_max(GREY_VALUES - 2)
+    return torch.lerp(variance[low], variance[low + 1], place - low)
+
+
+@lru_cache(maxsize=4)  # all channels and samples of a picture ask for the same
+def _on_a_grid(level: float, black: float, white: float) -> Tensor:
     seen = torch.linspace(black, white, GREY_VALUES, dtype=torch.float64)
     sigma, mu = torch.full_like(seen, level), seen.clone()
     for _ in range(ROUNDS):
         after, variance = cut_moments(mu, sigma, black, white)
         mu = mu + seen - after
-    place = ((mean - black) * ((GREY_VALUES - 1) / (white - black))).clamp(0, GREY_VALUES - 1)
-    low, variance = place.long().clamp_max(GREY_VALUES - 2), variance.to(mean.device)
-    return torch.lerp(variance[low], variance[low + 1], place - low)
+    return variance
 
 
 def cut_moments(mu: Tensor, sigma: Tensor, black: float | Tensor, white: float | Tensor) -> tuple[Tensor, Tensor]:

@@ -26,10 +26,9 @@ import torch
 from torch import Tensor
 
 from whorl.automatic.cut import remaining_variance
+from whorl.engines.cpu.threads import alone
 from whorl.errors import ShapeError
 from whorl.foundations import validation
-
-__all__ = ["blank", "labelled", "levels", "noise_level", "noise_present"]
 
 WINDOW = 15
 """Side of the windows in pixels."""
@@ -95,6 +94,7 @@ def noise_level(samples: Sequence[Tensor]) -> float:
     return levels(samples)[1]
 
 
+@alone()
 def levels(samples: Sequence[Tensor]) -> tuple[float, float]:
     """The level that the narrow filter sees, as if the noise were white, and the whole of it."""
     if any(part.dim() not in (4, 5) for part in samples):
@@ -127,6 +127,7 @@ def levels(samples: Sequence[Tensor]) -> tuple[float, float]:
     return level, level * float(ratio ** colouredness(ratio, unevenness(ring)))
 
 
+@alone()
 def noise_present(samples: Sequence[Tensor], level: float) -> float:
     """The root mean square of the noise that is still there, of noise that had this standard deviation.
 

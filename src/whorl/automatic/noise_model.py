@@ -7,6 +7,8 @@ generalised Anscombe transform
 
 makes noise of variance 1 of it, whatever the grey value. What removes such noise yields the mean of :math:`T`, which is
 not :math:`T` of the mean: the way back is the unbiased inverse in the closed form of Mäkitalo and Foi (2013).
+
+Magnitudes of magnetic resonance have Rician noise, see :mod:`whorl.automatic.rician`.
 """
 
 import math
@@ -16,7 +18,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-__all__ = ["NoiseModel"]
+from whorl.automatic import rician
+
+KINDS = ("gaussian", "rician")
 
 SMALLEST = 1e-3
 """Of the range of the picture: weaker noise than that counts as so strong."""
@@ -42,6 +46,11 @@ class NoiseModel:
         What is darker or brighter was cut off.
     uncertainty : float
         By which share the standard deviation may be wrong, about.
+    kind : "gaussian" or "rician"
+        Rician noise is that of the magnitude of a complex signal. Its ``offset`` is the variance in both parts, its
+        ``gain`` is 0, and the clean picture is the signal, which is darker than the mean of the magnitudes.
+    between : tuple of tuple of float
+        The matrix of the correlations between channels; empty where they have nothing in common.
 
     Examples
     --------
@@ -59,12 +68,26 @@ class NoiseModel:
     black: float
     white: float
     uncertainty: float = 0.0
+    kind: str = "gaussian"
+    between: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not len(self.gain) == len(self.offset) == len(self.correlation) > 0:
             raise ValueError("NoiseModel: gain, offset and correlation need one number for each channel.")
         if not self.black < self.white:
             raise ValueError(f"NoiseModel: black = {self.black} must lie below white = {self.white}.")
+        if self.kind not in KINDS:
+            raise ValueError(f"NoiseModel: kind = {self.kind!r}: choose {' or '.join(map(repr, KINDS))}.")
+        if self.kind == "rician" and any(self.gain):
+            raise ValueError("NoiseModel: Rician noise has no gain; its offset is the variance of both parts.")
+        if self.between:
+            matrix = torch.tensor(self.between, dtype=torch.float64)
+            square = matrix.shape == (len(self.gain),) * 2 and bool((matrix == matrix.mT).all())
+            if not (square and bool((matrix.diagonal() == 1).all()) and float(torch.linalg.eigvalsh(matrix)[0]) > 0):
+                raise ValueError(
+                    f"NoiseModel: between = {self.between} must be a symmetric positive definite matrix with one row "
+                    "for each channel and 1 on its diagonal."
+                )
 
     @classmethod
     def constant(cls, deviation: float, black: float = 0.0, white: float = 255.0) -> "NoiseModel":
@@ -74,7 +97,20 @@ class NoiseModel:
     def channel(self, number: int) -> "NoiseModel":
         """The noise of one channel."""
         gain, offset, correlation = ((values[number],) for values in (self.gain, self.offset, self.correlation))
-        return replace(self, gain=gain, offset=offset, correlation=correlation)
+        return replace(self, gain=gain, offset=offset, correlation=correlation, between=())
+
+    def covariance_at(self, u: Tensor) -> Tensor:
+        """The covariances ``(n, c, c, ...)`` between channels where a picture ``(n, c, ...)`` has these grey values."""
+        deviation = self.standard_deviation_at(u).expand_as(u)
+        matrix = torch.tensor(self.between, dtype=u.dtype, device=u.device) if self.between else torch.eye(u.shape[1])
+        return deviation[:, :, None] * deviation[:, None] * matrix.to(u).view(*matrix.shape, *[1] * (u.dim() - 2))
+
+    def mixed(self, noise: Tensor) -> Tensor:
+        """Noise ``(n, c, ...)`` of independent channels with the correlation of the model between them."""
+        if not self.between:
+            return noise
+        factor = torch.linalg.cholesky(torch.tensor(self.between, dtype=torch.float64)).to(noise)
+        return torch.einsum("ij,nj...->ni...", factor, noise)
 
     @property
     def smallest(self) -> float:
@@ -84,7 +120,15 @@ class NoiseModel:
     def standard_deviation_at(self, u: Tensor) -> Tensor:
         """The standard deviation of the noise where a picture has these grey values."""
         gain, offset = (self._along(values, u) for values in (self.gain, self.offset))
-        return (gain * u + offset).clamp_min(self.smallest).sqrt()
+        deviation = (gain * u + offset).clamp_min(self.smallest).sqrt()
+        return deviation * rician.variance_of(u / deviation).sqrt() if self.kind == "rician" else deviation
+
+    def mean_at(self, u: Tensor) -> Tensor:
+        """The mean of noisy pictures where the clean one has these grey values, as far as nothing is cut off."""
+        if self.kind == "gaussian":
+            return u
+        deviation = self._along(self.offset, u).clamp_min(self.smallest).sqrt()
+        return deviation * rician.mean_of(u / deviation)
 
     def stabilise(self, u: Tensor) -> Tensor:
         """The picture transformed so that its noise has standard deviation 1 everywhere; the grey value 0 stays 0."""
@@ -97,13 +141,22 @@ class NoiseModel:
     def simulate(self, clean: Tensor, seed: int = 0) -> Tensor:
         """A clean picture with such noise, cut off at black and white."""
         random = torch.Generator().manual_seed(seed)
+        noise = self._drawn(clean, random)
+        if self.kind == "gaussian":
+            noisy = clean + self.standard_deviation_at(clean) * noise
+        else:
+            deviation = self._along(self.offset, clean).clamp_min(self.smallest).sqrt()
+            noisy = torch.hypot(clean + deviation * noise, deviation * self._drawn(clean, random))
+        return noisy.clamp(self.black, self.white)
+
+    def _drawn(self, clean: Tensor, random: torch.Generator) -> Tensor:
+        """Noise of variance 1 with the correlation of the model, for such a picture."""
         drawn = torch.randn(clean.shape, generator=random, dtype=torch.float64)
         if any(self.correlation):
             planes = [plane for image in drawn for plane in image] if drawn.dim() > 3 else [drawn]
             widths = self.correlation * (len(planes) // len(self.correlation))
-            drawn = torch.stack([_smoothed(*pair) for pair in zip(planes, widths, strict=True)]).view(clean.shape)
-        noise = self.standard_deviation_at(clean) * drawn.to(clean)
-        return (clean + noise).clamp(self.black, self.white)
+            drawn = torch.stack([smoothed(*pair) for pair in zip(planes, widths, strict=True)]).view(clean.shape)
+        return self.mixed(drawn).to(clean)
 
     def __str__(self) -> str:
         lines = []
@@ -112,10 +165,18 @@ class NoiseModel:
             low, high = (math.sqrt(max(gain * float(end) + offset, self.smallest)) for end in ends)
             name = f"channel {number}: " if len(self.gain) > 1 else ""
             kind = f"correlated as by a Gaussian of {width:.2f} pixels" if width else "white"
-            lines.append(
-                f"{name}variance {gain:.4g} u {'+' if offset >= 0 else '-'} {abs(offset):.4g}, {kind}; "
-                f"standard deviation {low:.4g} at {self.black:g}, {high:.4g} at {self.white:g}"
-            )
+            if self.kind == "rician":
+                variance, deviation = "Rician", f"standard deviation {math.sqrt(offset):.4g} in both parts"
+            elif _constant(gain, offset, self) is None:
+                variance = f"variance {gain:.4g} u {'+' if offset >= 0 else '-'} {abs(offset):.4g}"
+                deviation = f"standard deviation {low:.4g} at {self.black:g}, {high:.4g} at {self.white:g}"
+            else:
+                variance, deviation = f"variance {low**2:.4g}", f"standard deviation {low:.4g}"
+            lines.append(f"{name}{variance}, {kind}; {deviation}")
+        if self.between:
+            pairs = [(i, j) for j in range(len(self.gain)) for i in range(j)]
+            named = ", ".join(f"{self.between[i][j]:.2f} between {i} and {j}" for i, j in pairs)
+            lines.append(f"correlation of channels: {named}")
         told = "too small or too busy a picture to tell" if self.uncertainty > 0.5 else f"{self.uncertainty:.0%}"
         return "\n".join([*lines, f"uncertainty of the standard deviation: {told}"])
 
@@ -146,7 +207,7 @@ def _constant(gain: float, offset: float, model: NoiseModel) -> float | None:
 
 def _stabilised(u: Tensor, gain: float, offset: float, model: NoiseModel) -> Tensor:
     if (same := _constant(gain, offset, model)) is not None:
-        return u / same
+        return rician.stabilised(u / same) if model.kind == "rician" else u / same
     sign, gain = math.copysign(1.0, gain), abs(gain)
     counts = (sign * u.double() * gain + offset) / gain**2
     return (sign * (2 * (counts + 3 / 8).clamp_min(0).sqrt() - _zero(gain, offset))).to(u)
@@ -154,7 +215,7 @@ def _stabilised(u: Tensor, gain: float, offset: float, model: NoiseModel) -> Ten
 
 def _restored(transformed: Tensor, gain: float, offset: float, model: NoiseModel) -> Tensor:
     if (same := _constant(gain, offset, model)) is not None:
-        return transformed * same
+        return same * (rician.restored(transformed) if model.kind == "rician" else transformed)
     sign, gain = math.copysign(1.0, gain), abs(gain)
     d = (sign * transformed.double() + _zero(gain, offset)).clamp_min(2 * math.sqrt(3 / 8))
     root = math.sqrt(3 / 2)
@@ -174,7 +235,26 @@ def gaussian_weights(width: float) -> Tensor:
     return weights / weights.square().sum().sqrt()
 
 
-def _smoothed(plane: Tensor, width: float) -> Tensor:
+def width_of(neighbours: float) -> float:
+    """The width of the Gaussian that makes neighbours so correlated; 0 where they are hardly so.
+
+    >>> width_of(0.02), round(width_of(0.7788), 2)
+    (0.0, 1.0)
+    """
+    return 1 / (2 * math.sqrt(-math.log(min(neighbours, 0.9)))) if neighbours > 0.05 else 0.0
+
+
+def neighbours(width: float) -> float:
+    """The correlation between neighbours of white noise after a Gaussian of this width.
+
+    >>> neighbours(0.0), round(neighbours(1.0), 2)
+    (0.0, 0.78)
+    """
+    weights = gaussian_weights(width)
+    return float((weights[1:] * weights[:-1]).sum()) if width else 0.0
+
+
+def smoothed(plane: Tensor, width: float) -> Tensor:
     """White noise, correlated by a Gaussian, of the same variance; beyond a border lies the opposite one."""
     if width == 0:
         return plane

@@ -5,7 +5,7 @@ from and in how the steps are taken. What is measured, which model is built and 
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +15,6 @@ from whorl.automatic.noise import labelled, noise_level
 from whorl.automatic.settings import DEFAULT_TIME, AutomaticSettings, automatic_settings, rule
 from whorl.foundations import validation
 from whorl.models import Model, build
-
-__all__ = ["Filtering", "Samples", "noise_to_remove"]
 
 Samples = Callable[[], Iterable[Tensor]]
 """Gives images ``(n, c, y, x)`` or volumes that stand for the picture; asked only where something is to be measured."""
@@ -100,17 +98,24 @@ class Filtering:
         return build(self.model, **chosen)
 
 
+def labels(parts: Sequence[Tensor], caller: str) -> bool:
+    """Whether the picture holds labels, which have no noise, and is to be copied; said in a warning."""
+    if found := labelled(parts):
+        words = f"{caller}: areas of one whole number each, such as labels, have no noise: copied."
+        warnings.warn(words, stacklevel=5)
+    return found
+
+
 def noise_to_remove(noise: float | None, samples: Samples, caller: str) -> float:
     """The noise a network is to remove: as told, or as measured; 0 where there is none, and the picture is copied.
 
     A level that is told out of all proportion to the measured one is doubted. Labels and drawings have no noise,
-    however many edges they have.
+    however many edges they have and whatever was told.
     """
     if noise is not None and not 0 < noise < float("inf"):
         raise ValueError(f"{caller}: noise = {noise}: expected a positive standard deviation in the image's own units.")
     parts = list(samples())
-    if noise is None and labelled(parts):
-        warnings.warn(f"{caller}: areas of one whole number each, such as labels, have no noise: copied.", stacklevel=4)
+    if labels(parts, caller):
         return 0.0
     measured = noise_level(parts) if parts else 0.0
     level = measured if noise is None else float(noise)

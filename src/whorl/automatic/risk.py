@@ -22,10 +22,10 @@ import torch
 from torch import Tensor
 
 from whorl.automatic.noise import blank
+from whorl.automatic.samples import blocks_along
+from whorl.engines.cpu.threads import alone
 from whorl.models import Model, build
 from whorl.schemes import equal_steps
-
-__all__ = ["curve", "least_risk", "signs_of", "thinned"]
 
 MOST = 2**20
 """Voxels on which the risk is estimated; enough for three digits of it."""
@@ -46,6 +46,7 @@ RISING = 1.05
 """A flow is over when its risk is so many times the least it had."""
 
 
+@alone()
 def least_risk(
     name: str,
     samples: Sequence[Tensor],
@@ -104,12 +105,17 @@ def _risk(
     for risk, now in flow(itertools.repeat(tau, math.ceil(longest / tau))):
         if risk < best[0]:
             best = risk, now
-        elif risk > RISING * best[0] + 1e-4 * noise**2:
+        elif risen(risk, best[0], noise):
             break
     for near in (best[1] - tau / 2, best[1] + tau / 2):
         if near > 0:
             best = min(best, list(flow(equal_steps(near, tau)))[-1])
     return best
+
+
+def risen(risk: float, least: float, noise: float) -> bool:
+    """Whether a flow is over. Where the noise is taken for stronger than it is, the least risk is below zero."""
+    return risk > least + (RISING - 1) * abs(least) + 1e-4 * noise**2
 
 
 @torch.no_grad()
@@ -139,21 +145,12 @@ def thinned(samples: Sequence[Tensor], most: int = MOST, side: int = BLOCK) -> l
         return list(samples)
     blocks = []
     for part in samples:
-        for place in itertools.product(*(_blocks(size, side) for size in part.shape[2:])):
+        for place in itertools.product(*(blocks_along(size, side) for size in part.shape[2:])):
             blocks.append(part[(slice(None), slice(None), *place)].contiguous())
     keys = [(float(block.median()), float(block.max()), float(block.min())) for block in blocks]
     seen = sorted((key, number) for number, key in enumerate(keys) if key[1] > key[2])
     blocks = [blocks[number] for _, number in seen] or blocks[:1]
     return blocks[:: math.ceil(sum(block.numel() for block in blocks) / most)]
-
-
-def _blocks(size: int, side: int) -> list[slice]:
-    """Blocks along an axis, the same from both of its ends; the middle of an odd axis may be left out."""
-    count = max(1, size // side)
-    ends = [number * size // count for number in range(count // 2 + 1)]
-    left = list(itertools.pairwise(ends))
-    middle = [(ends[-1], size - ends[-1])] if count % 2 else []
-    return [slice(*span) for span in (*left, *middle, *((size - end, size - start) for start, end in reversed(left)))]
 
 
 def signs_of(part: Tensor) -> Tensor:

@@ -10,12 +10,11 @@ from torch import Tensor
 
 from whorl.automatic.noise import noise_level, noise_present
 from whorl.automatic.risk import least_risk
+from whorl.automatic.traces import measure
 from whorl.automatic.weighed import weighed
 from whorl.foundations import validation
 from whorl.models import ROWS, Model, build, row
 from whorl.models.catalogue import Rule
-
-__all__ = ["RULES", "AutomaticSettings", "Rule", "automatic_settings", "rule"]
 
 RULES: dict[str, Rule | None] = {entry.name: entry.rule for entry in ROWS}
 """None for models that do not remove noise: coherence-enhancing diffusion closes gaps in lines."""
@@ -102,8 +101,12 @@ def automatic_settings(
     >>> sorted(automatic_settings("perona-malik", [noisy], noise=5.0).options)
     ['cell', 'diffusivity', 'sigma']
     """
-    measured = noise_level(samples) if noise is None else validation.number(noise, "noise", name, 0.0)
-    chosen = rule(name)
+    chosen, weighing = rule(name), samples[0].dim() == 4 and row(name).weighed and not {*OWN} & {*options}
+    traced = measure(samples) if weighing else None
+    if noise is not None:
+        measured = validation.number(noise, "noise", name, 0.0)
+    else:
+        measured = noise_level(samples) if traced is None else traced.level
     if measured == 0:
         # Nothing is to be removed: any contrast will do, for no time at all.
         return AutomaticSettings(0.0, 1.0, 0.0 if time is None else time)
@@ -115,8 +118,9 @@ def automatic_settings(
         contrast, time = least_risk(
             name, samples, measured, contrast, time=time, longest=longest, engine=engine, **options
         )
-    elif row(name).weighed and not {*OWN} & {*options}:
-        told: dict[str, Any] = {**options, "time": time, "longest": longest, "engine": engine}
+    elif weighing:
+        neighbours = 0.0 if traced is None else traced.correlation
+        told: dict[str, Any] = {**options, "neighbours": neighbours, "time": time, "longest": longest, "engine": engine}
         pixel = min(validation.spacing(options.get("spacing", 1.0), name))
         more, contrast, time = weighed(name, samples, measured, steepness=steepness, pixel=pixel, **told)
         return AutomaticSettings(measured, contrast, time, more)

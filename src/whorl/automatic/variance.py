@@ -7,12 +7,14 @@ in between from both. A line is fitted to the bins, whose errors are proportiona
 
 import math
 from collections.abc import Sequence
-from itertools import product
+from dataclasses import replace
+from itertools import combinations, product
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from whorl.automatic import rician
 from whorl.automatic.noise import (
     FREE,
     LEAST_CUT,
@@ -22,6 +24,7 @@ from whorl.automatic.noise import (
     colouredness,
     degrees_of_freedom,
     ends_of,
+    levels,
     quantile,
     quantile_of_noise,
     ratio_of,
@@ -31,10 +34,9 @@ from whorl.automatic.noise import (
 )
 from whorl.automatic.noise_model import NoiseModel, gaussian_weights
 from whorl.automatic.samples import samples_of
+from whorl.engines.cpu.threads import alone
 from whorl.foundations import validation
 from whorl.foundations.arrays import to_tensor
-
-__all__ = ["Bins", "noise", "noise_bins", "noise_model"]
 
 BINS = 24
 """Bins of the grey value."""
@@ -45,11 +47,19 @@ FEW = 0.05
 WIDEST = 1.5
 """The widest Gaussian in pixels that is told from texture."""
 
+POSSIBLE = 0.01
+"""The least eigenvalue of a matrix of correlations."""
+
 Bins = tuple[Tensor, Tensor]
 """Of every bin the mean grey value and the variance of the noise."""
 
+InBins = tuple[Bins, float, float]
+"""Bins, the width of the correlation, and the error that comes from the number of windows."""
 
-def noise(image: Any, *, channel_axis: int | None = None, page_axis: int | None = None) -> NoiseModel:
+
+def noise(
+    image: Any, *, channel_axis: int | None = None, page_axis: int | None = None, kind: str | None = None
+) -> NoiseModel:
     """The noise of an image, a stack or a volume, measured from the image alone.
 
     Parameters
@@ -60,6 +70,8 @@ def noise(image: Any, *, channel_axis: int | None = None, page_axis: int | None 
         The axis of the channels, which have each their own noise; None for a grey image or volume.
     page_axis : int, optional
         The axis of the pages of a stack or film, which have one noise together.
+    kind : "gaussian" or "rician", optional
+        Rician noise is that of magnitudes in magnetic resonance, recognised by the air around the body.
 
     Examples
     --------
@@ -70,22 +82,49 @@ def noise(image: Any, *, channel_axis: int | None = None, page_axis: int | None 
     (True, (0.0,))
     """
     u = to_tensor(image, channel_axis, "noise", page_axis=page_axis)
-    return noise_model(samples_of(u))
+    return noise_model(samples_of(u), kind)
 
 
-def noise_model(samples: Sequence[Tensor]) -> NoiseModel:
-    """The noise of images ``(n, c, y, x)`` or volumes ``(n, c, z, y, x)`` that stand for a picture."""
+@alone()
+def noise_model(samples: Sequence[Tensor], kind: str | None = None, bins: Sequence[InBins] | None = None) -> NoiseModel:
+    """The noise of images ``(n, c, y, x)`` or volumes ``(n, c, z, y, x)`` that stand for a picture.
+
+    ``bins`` are those of every channel, where they are known.
+    """
     for part in samples:
         validation.finite(part, "noise_model")
     black, white = ends_of(samples)
     white = white if white > black else black + 1
     channels = [[part[:, [c]] for part in samples] for c in range(samples[0].shape[1])]
-    found = [_line(*noise_bins(channel)) for channel in channels]
+    bins = bins or [noise_bins(channel) for channel in channels]
+    if kind is None:
+        kind = "rician" if black >= 0 and all(rician.recognised(*_seen(found[0])) for found in bins) else "gaussian"
+    if kind == "rician" and black < 0:
+        raise ValueError(
+            f"noise: the image has the value {black:g}, and magnitudes with Rician noise are not negative."
+        )
+    found = [(_magnitude if kind == "rician" else _line)(*each) for each in bins]
     gain, offset, correlation, doubts = zip(*found, strict=True)
-    return NoiseModel(gain, offset, correlation, black, white, max(doubts))
+    model = NoiseModel(gain, offset, correlation, 0.0 if kind == "rician" else black, white, max(doubts), kind)
+    return model if len(gain) == 1 else replace(model, between=_between(model, samples))
 
 
-def noise_bins(channel: Sequence[Tensor]) -> tuple[Bins, float, float]:
+def _between(model: NoiseModel, samples: Sequence[Tensor]) -> tuple[tuple[float, ...], ...]:
+    """The correlations between channels, from the noise of sums and differences of any two, made even first."""
+    even = [model.stabilise(part.double()) for part in samples]
+    count = len(model.gain)
+    matrix = torch.eye(count, dtype=torch.float64)
+    for i, j in combinations(range(count), 2):
+        plus, minus = (levels([part[:, [i]] + sign * part[:, [j]] for part in even])[0] ** 2 for sign in (1, -1))
+        matrix[i, j] = matrix[j, i] = (plus - minus) / (plus + minus) if plus + minus > 0 else 0.0
+    # Each number was measured for itself: together they must be possible, too.
+    least = float(torch.linalg.eigvalsh(matrix)[0])
+    shrunk = matrix * min(1.0, (1 - POSSIBLE) / (1 - least)) if least < POSSIBLE else matrix
+    shrunk.fill_diagonal_(1.0)
+    return tuple(tuple(row) for row in shrunk.tolist())
+
+
+def noise_bins(channel: Sequence[Tensor]) -> InBins:
     """The bins of one channel, the width of the correlation, and the error that comes from the number of windows."""
     parts = [plane.double() for part in channel if (u := thick(part.detach())).dim() > 2 for plane in u.flatten(0, 1)]
     black, white = ends_of(channel)
@@ -119,11 +158,25 @@ def _sorted_in(mean: Tensor) -> list[Tensor]:
     return [chosen for k in range(BINS) if len(chosen := (bins == k).nonzero()[:, 0])]
 
 
+def _seen(bins: Bins) -> Bins:
+    """The bins that show any noise."""
+    mean, variance = bins
+    return mean[variance > 0], variance[variance > 0]
+
+
+def _magnitude(bins: Bins, width: float, sampling: float) -> tuple[float, float, float, float]:
+    """As :func:`_line` for Rician noise: no gain, and the variance of both parts."""
+    seen = _seen(bins)
+    if len(seen[0]) == 0:
+        return 0.0, 0.0, 0.0, sampling
+    offset = rician.level(*seen)
+    deviations = 0.5 * (1 - offset / rician.levels(*seen)).clamp(-1, 1)
+    return 0.0, offset, width, math.hypot(float(deviations.square().mean().sqrt()), sampling)
+
+
 def _line(bins: Bins, width: float, sampling: float) -> tuple[float, float, float, float]:
     """Gain and offset of the line through the bins, with the correlation, and the relative error of a deviation."""
-    mean, variance = bins
-    seen = variance > 0
-    mean, variance = mean[seen], variance[seen]
+    mean, variance = _seen(bins)
     if len(variance) == 0:
         return 0.0, 0.0, 0.0, sampling
     if float(mean.max() - mean.min()) < 2 * float(variance.min().sqrt()):

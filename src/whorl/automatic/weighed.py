@@ -17,12 +17,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whorl.automatic.noise import levels, noise_present
-from whorl.automatic.risk import RISING, curve, signs_of, thinned
+from whorl.automatic.noise import noise_present
+from whorl.automatic.noise_model import width_of
+from whorl.automatic.risk import curve, risen, signs_of, thinned
+from whorl.engines.cpu.threads import alone
 from whorl.models import Model, build
-from whorl.operators import Smoothing, gaussian_weights
-
-__all__ = ["CHOICE", "PAIRS", "weighed"]
+from whorl.operators import Smoothing
 
 CHOICE = {"diffusivity": "rational", "cell": "wide"}
 """Law and cell: a well-posed flow with small errors under turns."""
@@ -36,15 +36,17 @@ TEMPERATURE = 0.005
 MOST, BLOCK = 2**16, 48
 """Values on which errors are estimated, and the side of the blocks into which larger pictures are cut."""
 
-LONGEST, ROUNDS = 1.0, 30
-"""The largest width of a correlation, in pixels, and the halvings in which it is found."""
+LONGEST = 1.0
+"""The largest width of a correlation, in pixels."""
 
 
+@alone()
 def weighed(
     name: str,
     samples: Sequence[Tensor],
     noise: float,
     *,
+    neighbours: float = 0.0,
     steepness: float = 1.0,
     pixel: float = 1.0,
     time: float | None = None,
@@ -54,13 +56,15 @@ def weighed(
 ) -> tuple[dict[str, Any], float, float]:
     """Options of the model, contrast and time; with a ``time`` only the others are chosen.
 
-    Contrasts are multiples of the noise times the ``steepness``, presmoothing is in units of a ``pixel``.
+    ``neighbours`` is the correlation of the noise. Contrasts are multiples of the noise times the ``steepness``,
+    presmoothing is in units of a ``pixel``.
     """
     parts = _batches(thinned(samples, MOST, BLOCK))
-    seen = levels(parts)[0]
-    blur = Smoothing(correlation(seen / noise) if seen else 0.0)
+    blur = Smoothing(min(width_of(neighbours), LONGEST))
     signs = [_coloured(signs_of(part), blur) for part in parts]
-    present = noise_present(parts, noise)  # what was cut off at black and white is not there to be removed
+    # What was cut off at black and white is not there to be removed; what is blank does not count here, nor in errors.
+    share = sum(int(sign.count_nonzero()) for sign in signs) / sum(sign.numel() for sign in signs)
+    present = noise_present(parts, noise) / math.sqrt(max(share, 1e-9))
     found = []
     for sigma, factor in PAIRS if any(bool(sign.any()) for sign in signs) else ():
         setting = CHOICE | options | {"sigma": sigma * pixel, "contrast": factor * noise * steepness}
@@ -82,27 +86,6 @@ def _batches(parts: Sequence[Tensor]) -> list[Tensor]:
     """Parts of the same shape as one batch: their steps are taken together."""
     shapes = dict.fromkeys(tuple(part.shape[1:]) for part in parts)
     return [torch.cat([part for part in parts if tuple(part.shape[1:]) == shape]) for shape in shapes]
-
-
-def correlation(seen: float) -> float:
-    """The width of the Gaussian that makes noise of white noise of which the narrow filter sees this share, at most 1.
-
-    >>> correlation(1.0), 0.5 < correlation(0.4) < 0.7
-    (0.0, True)
-    """
-    low, high = 0.0, LONGEST
-    for _ in range(ROUNDS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _share(middle) > seen else (low, middle)
-    return low if low > LONGEST / 2**ROUNDS else 0.0
-
-
-def _share(width: float) -> float:
-    """What the second difference sees of smoothed noise along an axis, in mean squares: both axes see it as a level."""
-    half = gaussian_weights(width)
-    taps = [*half[:0:-1], *half]
-    a, b, c = (math.fsum(x * y for x, y in zip(taps, taps[k:], strict=False)) for k in range(3))
-    return (6 * a - 8 * b + 2 * c) / (6 * a)
 
 
 def _coloured(signs: Tensor, blur: Smoothing) -> Tensor:
@@ -130,7 +113,7 @@ def _least(
     rows = [(noise**2, 0.0)]
     for row in curve(model, parts, signs, noise, steps, engine):
         rows.append(row)
-        if time is None and row[0] > RISING * min(rows)[0] + 1e-4 * noise**2:
+        if time is None and risen(row[0], min(rows)[0], noise):
             break
     if time is not None:
         return rows[-1]

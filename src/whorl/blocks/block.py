@@ -10,8 +10,6 @@ from whorl.foundations.types import Image
 from whorl.operators import Operator
 from whorl.steps import Described, Numbers, Step
 
-__all__ = ["DiffusionBlock"]
-
 
 class DiffusionBlock(nn.Module):
     r"""One explicit diffusion step, :math:`u^{k+1} = u^k - \tau K^* \Phi(K u^k)`.

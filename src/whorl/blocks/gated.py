@@ -10,8 +10,6 @@ from whorl.operators.norm_estimate import NormEstimate
 from whorl.operators.steerable import SteerableMap
 from whorl.steps import GatedNumbers, GatedStep
 
-__all__ = ["GatedBlock", "LearnedBlock", "StableGatedBlock", "stable_step"]
-
 
 class LearnedBlock(nn.Module):
     """What learned blocks share: one application is a step, taken by the engine named in ``engine``."""

@@ -9,8 +9,6 @@ from whorl.operators.joined import JoinedMap
 from whorl.operators.norm_estimate import NormEstimate
 from whorl.operators.steerable import SteerableMap
 
-__all__ = ["GuidedBlock", "SteppedMap"]
-
 
 class GuidedBlock(GatedBlock):
     r"""One step of a picture :math:`u` with one operator, and of a guide :math:`w` with two.

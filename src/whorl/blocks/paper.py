@@ -5,8 +5,6 @@ from whorl.blocks.block import DiffusionBlock
 from whorl.diffusivities import Exponential
 from whorl.operators import CellGradient, ScaleSampling, ScaleStack, sample_scales
 
-__all__ = ["diffusion_block", "multichannel_block", "multiscale_block"]
-
 
 def diffusion_block(
     contrast: float = 1.0, tau: float = 0.2, *, alpha: float = 0.41, trainable: bool = False

@@ -7,8 +7,6 @@ from whorl.activations import Activation
 from whorl.operators import Operator, fold, mirror
 from whorl.operators.cells import border_weights
 
-__all__ = ["MirrorFold", "MirrorPad", "ResNeXtBlock", "ResNetBlock", "literal_stencils"]
-
 
 def literal_stencils(operator: Operator, radius: int | None = None) -> Tensor:
     """The stencils of an operator as convolution weights ``(s, k, size, size)``, read off its impulse response.

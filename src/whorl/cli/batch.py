@@ -19,10 +19,8 @@ from whorl.files import Page
 from whorl.files.volume import VolumeFile, open_volume, volume_kind
 from whorl.foundations.strict_json import strict_json
 from whorl.large import Stage
-from whorl.large.pictures import Job, filter_file, inspect
+from whorl.large.pictures import Job, filter_file
 from whorl.large.volumes import filter_volume, plan_volume, work_folder
-
-__all__ = ["Batch", "as_memory", "as_tile"]
 
 
 class Batch:
@@ -44,8 +42,8 @@ class Batch:
         self.dry_run, self.volume, self.memory, self.preview = common.dry_run, volume, memory, preview
         self.force, self.quiet, self.as_json = common.force, common.quiet, common.as_json
 
-    def run(self, paths: Sequence[Path]) -> None:
-        """Filter every pair of ``IN... OUT``; exit code 2 in the end where one failed."""
+    def run(self, paths: Sequence[Path]) -> list[dict[str, Any]]:
+        """Filter every pair of ``IN... OUT``, and describe it; exit code 2 in the end where one failed."""
         found = jobs(paths, self.force)
         records: list[dict[str, Any]] = [{"input": str(path), "error": error} for path, error in found.closed]
         logging.getLogger("tifffile").setLevel(logging.CRITICAL)  # damaged files are told of once, by our own line
@@ -65,6 +63,7 @@ class Batch:
                 typer.echo(f"Skipped, as their names are not those of pictures: {_listed(skipped)}.")
         if any("error" in record for record in records):
             raise typer.Exit(1 if any("bug" in record for record in records) else 2)
+        return records
 
     def _one(self, source: Path, target: Path, advance: Callable[[float], None] | None) -> dict[str, Any]:
         """Filter one picture (only look at it without ``advance``) and describe what was done."""
@@ -85,17 +84,15 @@ class Batch:
             if self.preview is not None:
                 raise ValueError(f"{source}: --preview is for volumes. Give --volume if its pages are slices of one.")
             how["pages"] = self.pages or "separate"
-            if advance is None:
-                job = inspect(source, target, choose, **how)
-            else:
-                job = filter_file(
-                    source, target, choose, device=self.treatment.device, force=self.force, advance=advance, **how
-                )
+            how |= {"device": self.treatment.device, "force": self.force}
+            job = filter_file(source, target, choose, advance=advance, dry_run=advance is None, **how)
         except Exception as error:  # one picture must not stop the others
             if os.environ.get("WHORL_TRACEBACK"):
                 raise
             return record | _failure(error, source, target)
         record |= {"seconds": round(time.perf_counter() - start, 3)} if advance else {}
+        if doubts := [number["doubt"] for number in chosen if number.get("doubt") and not number.get("copied")]:
+            record["hint"] = doubts[0].removesuffix(".")
         if len(chosen) > 1 and self.pages is None and self.treatment.volumes:
             record["hint"] = "filtered as separate pictures; --volume takes them as one volume"
         return record | {"pages": [_described(job, number, page) for number, page in enumerate(chosen)]}
@@ -208,6 +205,8 @@ def summary(pages: Sequence[dict[str, Any]]) -> str:
     if len(pages) > 1:
         words[0] += f", {len(pages)} pages"
     words.append(str(page.get("model") or page.get("network")))
+    if "adapted" in page:
+        words[-1] += " adapted" if page["adapted"] else " (not adapted: held-back parts did not gain)"
     if "filled" in page:
         words[-1] = f"{100 * sum(other['filled'] for other in pages) / len(pages):.3g} % filled by {words[-1]}"
         if "distance" in page:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from whorl.cli.options import option
+
 EXAMPLES = ("whorl bench", "whorl bench speed_grey memory", "whorl bench --table", "whorl bench --engines")
 
 
@@ -14,10 +16,10 @@ def command(
     suites: Annotated[
         list[str] | None, typer.Argument(help="Suites to run; all standard ones by default.", show_default=False)
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Measure anew what has been measured already.")] = False,
-    engines: Annotated[bool, typer.Option("--engines", help="Measure nothing; print what each engine has.")] = False,
-    table: Annotated[bool, typer.Option("--table", help="Measure nothing; print the results there are.")] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the result files.")] = Path("build/bench"),
+    again: Annotated[bool, option("--again", "Measure anew what has been measured already.")] = False,
+    engines: Annotated[bool, option("--engines", "Measure nothing; print what each engine has.")] = False,
+    table: Annotated[bool, option("--table", "Measure nothing; print the results there are.")] = False,
+    out: Annotated[Path, option("--out -o", "Folder of the result files.")] = Path("build/bench"),
 ) -> None:
     """Measure speed, memory and quality beside other libraries, and print the tables.
 

@@ -1,15 +1,15 @@
 """``whorl denoise``: remove noise with a trained network."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from whorl.cli.options import Common, Paths, with_common_options
+from whorl.cli.options import Common, Paths, option, prepare, with_common_options
 
 EXAMPLES = (
     "whorl denoise photo.jpg clean.png",
     "whorl denoise --noise 15 photo.jpg clean.png",
+    "whorl denoise --report sheet.png micrograph.tif clean.tif",
     "whorl denoise --network runs/mine/network.safetensors scans/ clean/",
 )
 
@@ -19,26 +19,35 @@ def command(
     paths: Paths,
     network: Annotated[
         str,
-        typer.Option(
-            "--network",
-            metavar="auto|NAME|FILE",
-            help="auto: photo-grey or photo-colour, as the picture asks for. Or another network, or the file of one.",
+        option(
+            "--network auto|NAME|FILE",
+            "auto: photo-grey or photo-colour, as the picture asks for. Or another network, or the file of one.",
         ),
     ] = "auto",
     noise: Annotated[
-        float | None,
-        typer.Option(
-            "--noise", metavar="SD", help="Standard deviation of the noise in grey values. Default: estimated."
+        str | None,
+        option(
+            "--noise SD|rician",
+            "Standard deviation of the noise in grey values; or rician, for magnitudes. Default: estimated.",
         ),
     ] = None,
     channels: Annotated[
         str,
-        typer.Option(
-            "--channels",
-            metavar="auto|separate|joint",
-            help="separate: dyes, each with noise of its own. joint: colours of one picture. auto: joint for RGB.",
+        option(
+            "--channels auto|separate|joint",
+            "separate: dyes, each with noise of its own. joint: colours of one picture. auto: joint for RGB.",
         ),
     ] = "auto",
+    adapt: Annotated[
+        bool,
+        option("--adapt", "Let the network adapt to the picture, where that is seen to help; takes a while."),
+    ] = False,
+    report: Annotated[
+        Path | None,
+        option(
+            "--report FILE", "Draw picture, result, what was removed and the noise, with the numbers, into this file."
+        ),
+    ] = None,
     *,
     common: Common,
 ) -> None:
@@ -50,16 +59,47 @@ def command(
     says so. Texture that fills the whole picture is taken for noise: give the level if you know it.
 
     With --noise, or another network, the noise is taken to be white and of one level.
+
+    What was removed is compared with the noise model; where it does not look like such noise, a sentence says so.
     """
     from whorl.cli.batch import Batch
-    from whorl.cli.machine import prepare
     from whorl.cli.treatments import ByNetwork
     from whorl.denoising import Denoising
+    from whorl.foundations.atomic import check_target
 
     if channels not in ("auto", "separate", "joint"):
         raise ValueError(f"--channels {channels}: choose auto, separate or joint.")
     kind: Any = None if channels == "auto" else channels
-    policy = Denoising(None if network == "auto" else network, noise, channels=kind)
+    told = None if network == "auto" else network
+    watch = _silent if common.quiet or not sys.stderr.isatty() else _tell
+    policy = Denoising(told, _told(noise), channels=kind, adapt=adapt, watch=watch)
     device = prepare(common.device, common.threads)
     treatment = ByNetwork(policy, device, per_page=common.per_page)
-    Batch("denoise", treatment, common).run([Path(path) for path in paths])
+    if report is not None:
+        check_target(report, common.force)
+        if len(paths) != 2 or Path(paths[0]).is_dir() or common.dry_run:
+            raise ValueError("--report draws the result of one file. Give one file, and no --dry-run.")
+    records = Batch("denoise", treatment, common).run([Path(path) for path in paths])
+    if report is not None:
+        from whorl.cli.report import write_report
+
+        write_report(records[0], report, common.force)
+
+
+def _tell(step: int) -> None:
+    """Show how far adaptation has come, in a line that the next one replaces."""
+    from whorl.networks.adaptation import STEPS
+
+    print(f"\rwhorl denoise: adapting, step {step} of {STEPS}", end="" if step < STEPS else "\n", file=sys.stderr)
+
+
+def _silent(step: int) -> None:
+    pass
+
+
+def _told(noise: str | None) -> float | str | None:
+    """The number in ``--noise``; words are left to those who know them."""
+    try:
+        return None if noise is None else float(noise)
+    except ValueError:
+        return noise

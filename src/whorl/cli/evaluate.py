@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from whorl.cli.options import AsJson, DeviceName, Quiet, Threads
+from whorl.cli.options import AsJson, DeviceName, Quiet, Threads, option, prepare
 
 EXAMPLES = (
     "whorl evaluate anisotropic-0.41",
@@ -16,18 +16,16 @@ EXAMPLES = (
 
 def command(
     network: Annotated[str, typer.Argument(help="Name of a trained network, or path of a model card.")],
-    data: Annotated[
-        str, typer.Option("--data", metavar="FOLDER", help="Photographs, for a network of that kind.")
-    ] = "",
-    noise: Annotated[float, typer.Option("--noise", metavar="SD", help="Noise added to the photographs.")] = 25.0,
-    images: Annotated[int, typer.Option(min=1, help="Test images per angle; the paper's test has 50.")] = 5,
-    turning: Annotated[str, typer.Option(help="What turns: scene or rectangles.")] = "scene",
-    edges: Annotated[str, typer.Option(help="Rendering of edges: analytic, 4x4 or hard.")] = "analytic",
-    angles: Annotated[str, typer.Option(help="Angles in degrees, separated by commas. Default: 5, 10, ..., 85.")] = "",
+    data: Annotated[str, option("--data FOLDER", "Photographs, for a network of that kind.")] = "",
+    noise: Annotated[float, option("--noise SD", "Noise added to the photographs.")] = 25.0,
+    images: Annotated[int, option("--images", "Test images per angle; the paper's test has 50.", min=1)] = 5,
+    turning: Annotated[str, option("--turning", "What turns: scene or rectangles.")] = "scene",
+    edges: Annotated[str, option("--edges", "Rendering of edges: analytic, 4x4 or hard.")] = "analytic",
+    angles: Annotated[str, option("--angles", "Angles in degrees, separated by commas. Default: 5, 10, ..., 85.")] = "",
     seeds: Annotated[
-        int, typer.Option(min=1, help="How many of the card's training seeds, or of the noise on photographs.")
+        int, option("--seeds", "How many of the card's training seeds, or of the noise on photographs.", min=1)
     ] = 1,
-    size: Annotated[int, typer.Option(min=8, help="Pixels along a side of an image.")] = 256,
+    size: Annotated[int, option("--size", "Pixels along a side of an image.", min=8)] = 256,
     device: DeviceName = "cpu",
     threads: Threads = None,
     as_json: AsJson = False,
@@ -43,12 +41,10 @@ def command(
     """
     import torch
 
-    from whorl.cli.machine import prepare
     from whorl.cli.progress import progress
     from whorl.data import ANGLES, RectangleSet
-    from whorl.evaluation.angles import TestScenes
+    from whorl.evaluation.angles import Store, TestScenes
     from whorl.evaluation.reproduction import measure, report_details, wanted_seeds
-    from whorl.evaluation.store import Store
     from whorl.foundations.strict_json import strict_json
     from whorl.networks import ModelCard, PhotoSpec, load_card
 
@@ -80,7 +76,7 @@ def command(
 def _photographs(card: Any, data: str, noise: float, seeds: int, device: str, *, as_json: bool, quiet: bool) -> None:
     from whorl.cli.progress import progress
     from whorl.data.photographs import photographs
-    from whorl.evaluation.photographs import denoised_psnr
+    from whorl.evaluation.angles import denoised_psnr
     from whorl.foundations.strict_json import strict_json
     from whorl.networks import Denoiser
 

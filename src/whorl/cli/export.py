@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from whorl.cli.options import Alpha, AsJson, Cell, Contrast, DryRun, Force, Gamma
+from whorl.cli.options import Alpha, AsJson, Cell, Contrast, DryRun, Force, Gamma, option
 
 EXAMPLES = (
     "whorl export eed.onnx --model eed --contrast 6 --time 20 --sigma 2",
@@ -16,27 +16,21 @@ EXAMPLES = (
 
 def command(
     out: Annotated[str, typer.Argument(help="File to write, ending in .onnx or .pt2.")],
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Name of the model; `whorl models` lists them.")
-    ] = None,
-    network: Annotated[
-        str | None, typer.Option("--network", help="Name of a trained network, or the path of its card.")
-    ] = None,
+    model: Annotated[str | None, option("--model -m", "Name of the model; `whorl models` lists them.")] = None,
+    network: Annotated[str | None, option("--network", "Name of a trained network, or the path of its card.")] = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="onnx or pt2 (torch.export). Default: by the file's ending.")
+        str | None, option("--format", "onnx or pt2 (torch.export). Default: by the file's ending.")
     ] = None,
     contrast: Contrast = None,
-    time: Annotated[float | None, typer.Option("--time", "-t", min=0.0, help="Diffusion time.")] = None,
-    steps: Annotated[
-        int | None, typer.Option("--steps", min=1, help="Number of automatic steps, instead of a time.")
-    ] = None,
+    time: Annotated[float | None, option("--time -t", "Diffusion time.", min=0.0)] = None,
+    steps: Annotated[int | None, option("--steps", "Number of automatic steps, instead of a time.", min=1)] = None,
     alpha: Alpha = None,
     cell: Cell = None,
     gamma: Gamma = None,
-    sigma: Annotated[float | None, typer.Option("--sigma", min=0.0, help="Presmoothing, in pixels.")] = None,
-    diffusivity: Annotated[str | None, typer.Option("--diffusivity", help="Name of the diffusivity.")] = None,
+    sigma: Annotated[float | None, option("--sigma", "Presmoothing, in pixels.", min=0.0)] = None,
+    diffusivity: Annotated[str | None, option("--diffusivity", "Name of the diffusivity.")] = None,
     channels: Annotated[
-        int, typer.Option("--channels", min=1, help="Image channels of a pt2 file; ONNX files take any number.")
+        int, option("--channels", "Image channels of a pt2 file; ONNX files take any number.", min=1)
     ] = 1,
     force: Force = False,
     dry_run: DryRun = False,

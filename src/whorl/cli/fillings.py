@@ -20,8 +20,6 @@ from whorl.files.volume import VolumeFile, open_volume
 from whorl.inpainting.images import checked_mask, steady
 from whorl.large import Stage
 
-__all__ = ["ByFilling"]
-
 Gaps = NDArray[Any]
 Where = Callable[[NDArray[Any]], Gaps]
 """Where to fill, ``(y, x)`` or ``(z, y, x)``, told from samples with one more axis in front, or known without them."""

@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from whorl.cli.options import (
     Alpha,
+    AsVolume,
     Cell,
     Common,
     Gamma,
@@ -18,6 +17,8 @@ from whorl.cli.options import (
     SchemeName,
     SpacingText,
     Time,
+    option,
+    prepare,
     with_common_options,
 )
 
@@ -44,34 +45,24 @@ def command(
     cell: Cell = None,
     gamma: Gamma = None,
     sigma: Annotated[
-        float | None,
-        typer.Option("--sigma", metavar="PX", help="Presmoothing: edges are looked for after it, in pixels."),
+        float | None, option("--sigma PX", "Presmoothing: edges are looked for after it, in pixels.")
     ] = None,
-    rho: Annotated[
-        float | None, typer.Option("--rho", metavar="PX", help="Smoothing of the structure tensor of ced, in pixels.")
-    ] = None,
+    rho: Annotated[float | None, option("--rho PX", "Smoothing of the structure tensor of ced, in pixels.")] = None,
     diffusivity: Annotated[
         str | None,
-        typer.Option(
-            "--diffusivity",
-            metavar="NAME",
-            help="exponential, rational, charbonnier, weickert, tukey, tv or homogeneous.",
-        ),
+        option("--diffusivity NAME", "exponential, rational, charbonnier, weickert, tukey, tv or homogeneous."),
     ] = None,
     scheme: SchemeName = "explicit",
     spacing: SpacingText = "auto",
     memory: Memory = None,
-    volume: Annotated[
-        bool, typer.Option("--volume", help="Take a stack whose axes have no names for one volume, pages along z.")
-    ] = False,
+    volume: AsVolume = False,
     preview: Annotated[
         int | None,
-        typer.Option(
-            "--preview",
+        option(
+            "--preview N",
+            "Filter only a block of N voxels a side in the middle of a volume, write its slices before and after into "
+            "a picture beside OUT, and say how long all of it would take.",
             min=4,
-            metavar="N",
-            help="Filter only a block of N voxels a side in the middle of a volume, write its slices before and after "
-            "into a picture beside OUT, and say how long all of it would take.",
         ),
     ] = None,
     *,
@@ -94,7 +85,6 @@ def command(
     """
     from whorl.automatic import Filtering
     from whorl.cli.batch import Batch, as_memory
-    from whorl.cli.machine import prepare
     from whorl.cli.treatments import ByModel, as_spacing
 
     options = {"alpha": alpha, "cell": cell, "gamma": gamma, "sigma": sigma, "rho": rho, "diffusivity": diffusivity}

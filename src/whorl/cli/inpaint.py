@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from whorl.cli.options import Common, with_common_options
+from whorl.cli.options import AsVolume, Common, option, prepare, with_common_options
 
 EXAMPLES = (
     "whorl inpaint photo.png mask.png repaired.png      white in the mask: fill",
@@ -31,22 +31,16 @@ def command(
         ),
     ],
     homogeneous: Annotated[
-        bool, typer.Option("--homogeneous", help="Fill with the smoothest shading; edges are not continued.")
+        bool, option("--homogeneous", "Fill with the smoothest shading; edges are not continued.")
     ] = False,
-    biharmonic: Annotated[bool, typer.Option("--biharmonic", help="The same, but slopes run on into the gap.")] = False,
+    biharmonic: Annotated[bool, option("--biharmonic", "The same, but slopes run on into the gap.")] = False,
     contrast: Annotated[
-        float | None,
-        typer.Option("--contrast", "-c", metavar="GREY", help="Contrast of edges. Default: 1/255 of the range."),
+        float | None, option("--contrast -c GREY", "Contrast of edges. Default: 1/255 of the range.")
     ] = None,
     tolerance: Annotated[
-        float | None,
-        typer.Option(
-            "--tolerance", metavar="GREY", help="Stop this close to the final result. Default: 1/2550 of the range."
-        ),
+        float | None, option("--tolerance GREY", "Stop this close to the final result. Default: 1/2550 of the range.")
     ] = None,
-    volume: Annotated[
-        bool, typer.Option("--volume", help="Take a stack whose axes have no names for one volume, pages along z.")
-    ] = False,
+    volume: AsVolume = False,
     *,
     common: Common,
 ) -> None:
@@ -61,7 +55,6 @@ def command(
     """
     from whorl.cli.batch import Batch
     from whorl.cli.fillings import ByFilling
-    from whorl.cli.machine import prepare
 
     if homogeneous and biharmonic:
         raise ValueError("--homogeneous and --biharmonic: choose one of them.")

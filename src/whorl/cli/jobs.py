@@ -10,8 +10,6 @@ from whorl.files.formats import READ_ONLY, SUFFIXES, is_zarr
 from whorl.files.volume import volume_kind
 from whorl.foundations.atomic import check_target
 
-__all__ = ["Jobs", "jobs"]
-
 
 @dataclass
 class Jobs:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whorl.cli.options import AsJson, Force
+from whorl.cli.options import AsJson, Force, option
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,8 +22,7 @@ EXAMPLES = (
 def command(
     picture: Annotated[Path, typer.Argument(metavar="FILE", help="The picture, stack or volume.")],
     plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw variance over grey value, and the spectrum, into this file."),
+        Path | None, option("--plot FILE", "Draw variance over grey value, and the spectrum, into this file.")
     ] = None,
     as_json: AsJson = False,
     force: Force = False,

@@ -4,75 +4,48 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-__all__ = [
-    "Alpha",
-    "AsJson",
-    "Common",
-    "Contrast",
-    "DeviceName",
-    "DryRun",
-    "Force",
-    "Gamma",
-    "MeasuredContrast",
-    "Memory",
-    "ModelName",
-    "Noise",
-    "PagesMode",
-    "Paths",
-    "PerPage",
-    "Quiet",
-    "SchemeName",
-    "Seed",
-    "SpacingText",
-    "Threads",
-    "Tile",
-    "Time",
-    "with_common_options",
-]
+if TYPE_CHECKING:
+    import torch
+
+
+def option(words: str, help: str, **how: Any) -> Any:
+    """An option from its names and the word for its value, such as ``"--contrast -c GREY"``."""
+    names = [word for word in words.split() if word.startswith("-")]
+    value = " ".join(word for word in words.split() if not word.startswith("-"))
+    return typer.Option(*names, metavar=value or None, help=help, **how)
+
 
 Paths = Annotated[
     list[str],
     typer.Argument(metavar="IN... OUT", show_default=False, help="Pictures or folders to read; last, where to write."),
 ]
 PerPage = Annotated[
-    bool,
-    typer.Option("--per-page", help="Measure what is measured on every page for itself; by default on all together."),
+    bool, option("--per-page", "Measure what is measured on every page for itself; by default on all together.")
 ]
 SpacingText = Annotated[
     str,
-    typer.Option(
-        "--spacing",
-        metavar="auto|[Z,]Y,X",
-        help="Size of a pixel or voxel, of which the ratio counts; auto: as the file says.",
-    ),
+    option("--spacing auto|[Z,]Y,X", "Size of a pixel or voxel, of which the ratio counts; auto: as the file says."),
 ]
-Tile = Annotated[
-    str,
-    typer.Option("--tile", metavar="auto|N", help="Side of the windows in pixels; auto: by cost, in little memory."),
-]
+Tile = Annotated[str, option("--tile auto|N", "Side of the windows in pixels; auto: by cost, in little memory.")]
 PagesMode = Annotated[
     Literal["separate", "channels"] | None,
-    typer.Option(
-        "--pages",
-        show_default=False,
-        help="Pages of a file one by one (default), or all as the channels of one picture.",
+    option(
+        "--pages", "Pages of a file one by one (default), or all as the channels of one picture.", show_default=False
     ),
 ]
+AsVolume = Annotated[bool, option("--volume", "Take a stack whose axes have no names for one volume, pages along z.")]
 Memory = Annotated[
-    str | None,
-    typer.Option("--memory", metavar="SIZE", help="Memory for the whole program, such as 2GB; windows are cut to fit."),
+    str | None, option("--memory SIZE", "Memory for the whole program, such as 2GB; windows are cut to fit.")
 ]
 ModelName = Annotated[
     str,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="NAME",
-        help="Name of the model; `whorl models` lists them.",
+    option(
+        "--model -m NAME",
+        "Name of the model; `whorl models` lists them.",
         autocompletion=lambda: import_module("whorl.models").names(),
     ),
 ]
@@ -89,57 +62,42 @@ def _contrast(text: str) -> float | None:
 
 
 Contrast = Annotated[
-    float | None,
-    typer.Option("--contrast", "-c", metavar="GREY", help="Contrast lambda in grey values: stronger edges are kept."),
+    float | None, option("--contrast -c GREY", "Contrast lambda in grey values: stronger edges are kept.")
 ]
 MeasuredContrast = Annotated[
     float | None,
-    typer.Option(
-        "--contrast",
-        "-c",
-        metavar="GREY|auto",
+    option(
+        "--contrast -c GREY|auto",
+        "Contrast lambda in grey values: stronger edges are kept. auto, the default: from the noise.",
         parser=_contrast,
-        help="Contrast lambda in grey values: stronger edges are kept. auto, the default: from the noise.",
     ),
 ]
 Noise = Annotated[
-    float | None,
-    typer.Option("--noise", metavar="SD", help="Standard deviation of the noise in grey values. Default: measured."),
+    float | None, option("--noise SD", "Standard deviation of the noise in grey values. Default: measured.")
 ]
 Time = Annotated[
-    float | None,
-    typer.Option(
-        "--time", "-t", metavar="T", help="Diffusion time: more means smoother. Default: by the noise, or 5 with -c."
-    ),
+    float | None, option("--time -t T", "Diffusion time: more means smoother. Default: by the noise, or 5 with -c.")
 ]
-Alpha = Annotated[
-    float | None,
-    typer.Option("--alpha", metavar="A", help="Stencil parameter alpha, 0 to 1/2. Default: the model's own."),
-]
+Alpha = Annotated[float | None, option("--alpha A", "Stencil parameter alpha, 0 to 1/2. Default: the model's own.")]
 Cell = Annotated[
-    str | None,
-    typer.Option(
-        "--cell", metavar="NAME", help="Cells of the stencil: compact, 2x2 pixels, or wide, 4x4: turns better."
-    ),
+    str | None, option("--cell NAME", "Cells of the stencil: compact, 2x2 pixels, or wide, 4x4: turns better.")
 ]
 Gamma = Annotated[
-    float | None,
-    typer.Option("--gamma", metavar="G", help="Stencil parameter gamma, 0 to 1; above 0 the model has no energy."),
+    float | None, option("--gamma G", "Stencil parameter gamma, 0 to 1; above 0 the model has no energy.")
 ]
 SchemeName = Annotated[
     Literal["explicit", "fed", "fsi"],
-    typer.Option("--scheme", help="Time stepping; fed and fsi need far fewer steps for long times, a little coarser."),
+    option("--scheme", "Time stepping; fed and fsi need far fewer steps for long times, a little coarser."),
 ]
-DeviceName = Annotated[str, typer.Option("--device", metavar="NAME", help="Where to compute: cpu, cuda, cuda:1, ...")]
+DeviceName = Annotated[str, option("--device NAME", "Where to compute: cpu, cuda, cuda:1, ...")]
 Threads = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, max=1024, metavar="N", help="Threads to compute with. Default: all there are."),
+    int | None, option("--threads N", "Threads to compute with. Default: all there are.", min=1, max=1024)
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=2**63 - 1, metavar="N", help="Seed of everything random.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary; errors only.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Say what would be done, and write nothing.")]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite an output that exists.")]
+Seed = Annotated[int, option("--seed N", "Seed of everything random.", min=0, max=2**63 - 1)]
+Quiet = Annotated[bool, option("--quiet -q", "No progress, no summary; errors only.")]
+AsJson = Annotated[bool, option("--json", "Print one JSON object instead of text.")]
+DryRun = Annotated[bool, option("--dry-run -n", "Say what would be done, and write nothing.")]
+Force = Annotated[bool, option("--force -f", "Overwrite an output that exists.")]
 
 
 class Common(NamedTuple):
@@ -173,3 +131,20 @@ def with_common_options(command: Callable[..., None], without: Sequence[str] = (
     called.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in (*own, *more)}
     return called
+
+
+def prepare(device: str = "cpu", threads: int | None = None) -> "torch.device":
+    """The device of that name, checked; and the number of threads set for all engines of this process."""
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)  # the compiled engines take as many
+    try:
+        found = torch.device(device)
+    except RuntimeError:
+        found = None
+    if found is None or found.type not in ("cpu", "cuda"):
+        raise ValueError(f"device {device!r} is unknown. Use cpu, cuda or cuda:0.")
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device {device!r}: this machine or this build of PyTorch has no CUDA. Use --device cpu.")
+    return found

@@ -4,20 +4,17 @@ from typing import Annotated
 
 import typer
 
-from whorl.cli.options import Force
+from whorl.cli.options import Force, option
 
 EXAMPLES = ("whorl page", "whorl page --no-browser --port 9000", "whorl page --out public/whorl")
 
 
 def command(
     port: Annotated[
-        int | None,
-        typer.Option("--port", "-p", min=0, max=65535, help="Port to serve on. Default: 8173, or a free one."),
+        int | None, option("--port -p", "Port to serve on. Default: 8173, or a free one.", min=0, max=65535)
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
-    out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Copy the page into this folder, for a web server of yours.")
-    ] = None,
+    browser: Annotated[bool, option("--browser/--no-browser", "Open the page in the browser.")] = True,
+    out: Annotated[str | None, option("--out -o", "Copy the page into this folder, for a web server of yours.")] = None,
     force: Force = False,
 ) -> None:
     """Serve the page on this machine, until Ctrl-C.

@@ -18,8 +18,6 @@ from whorl.large.run import check, in_window
 from whorl.large.stages import Stage, halo
 from whorl.large.windows import Window
 
-__all__ = ["preview"]
-
 PANEL = 320
 """Longest side of a slice in the picture, in pixels."""
 
@@ -38,8 +36,7 @@ def preview(
     starts = [(size - length) // 2 for size, length in zip(file.shape, sides, strict=True)]
     window = Window(*(n for start, length in zip(starts, sides, strict=True) for n in (start, start + length)))
     grown = window.grown(halo(stages), *file.shape)
-    z, y, x = grown.slices
-    u = torch.from_numpy(file.read(0, (z, y, x)).astype(working_dtype(file.dtype)))[None].to(device)
+    u = torch.from_numpy(file.read(0, grown.slices).astype(working_dtype(file.dtype)))[None].to(device)
     check(u, stages)
     with torch.no_grad():
         in_window(u, stages, grown, window, file.shape)  # kernels are compiled, once

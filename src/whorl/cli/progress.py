@@ -1,12 +1,15 @@
-"""A progress bar for the patient: it shows up after two seconds, with the time remaining, on stderr."""
+"""A progress bar for the patient: it shows up after two seconds, with the time remaining, on stderr.
 
+Ctrl-C and SIGTERM unwind the stack, so that half-written files are removed. A signal raises wherever Python happens to
+be, and some libraries swallow whatever is raised inside them (Numba does while it compiles). So the signal is
+remembered, and every step of a progress bar raises it again.
+"""
+
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from whorl.cli.signals import honour
-
-__all__ = ["progress"]
+from types import FrameType
 
 PATIENCE = 2.0  # seconds before the bar appears: what is over sooner needs none
 
@@ -46,3 +49,35 @@ def progress(task: str, total: float, quiet: bool = False) -> Iterator[Callable[
         timer.join()  # a bar that starts just now must be there before it can be stopped
         if bar.live.is_started:  # one that never started would print an empty line
             bar.stop()
+
+
+_pending: list[int] = []
+
+
+def handle_signals() -> None:
+    """Handle both signals from now on."""
+    forget()
+    signal.signal(signal.SIGINT, _handle)
+    signal.signal(signal.SIGTERM, _handle)
+
+
+def forget() -> None:
+    """Forget a signal that has done its work."""
+    _pending.clear()
+
+
+def honour() -> None:
+    """Raise what a signal raised that arrived before and was swallowed."""
+    if _pending:
+        _leave(_pending[-1])
+
+
+def _handle(number: int, frame: FrameType | None) -> None:
+    _pending.append(number)
+    _leave(number)
+
+
+def _leave(number: int) -> None:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)

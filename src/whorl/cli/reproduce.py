@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from whorl.cli.options import DeviceName, Force, Quiet, Threads
+from whorl.cli.options import DeviceName, Force, Quiet, Threads, option, prepare
 
 EXAMPLES = (
     "whorl reproduce",
@@ -16,14 +14,14 @@ EXAMPLES = (
 
 
 def command(
-    images: Annotated[int, typer.Option(min=1, help="Test images per angle; the paper's test has 50.")] = 5,
-    seeds: Annotated[int, typer.Option(min=1, help="Training seeds per network; with 1 the chosen one.")] = 1,
-    turning: Annotated[str, typer.Option(help="What turns in the test: scene, rectangles or both.")] = "scene",
-    also: Annotated[list[str] | None, typer.Option(help="Another trained network, or a card, to measure.")] = None,
-    train: Annotated[bool, typer.Option("--train", help="Train from scratch instead of the shipped weights.")] = False,
-    protocol: Annotated[str, typer.Option(help="With --train: paper, converged or gauss-newton.")] = "paper",
-    models: Annotated[bool, typer.Option("--models", help="Show the ten untrained models on one picture.")] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for figures and numbers.")] = Path("reproduction"),
+    images: Annotated[int, option("--images", "Test images per angle; the paper's test has 50.", min=1)] = 5,
+    seeds: Annotated[int, option("--seeds", "Training seeds per network; with 1 the chosen one.", min=1)] = 1,
+    turning: Annotated[str, option("--turning", "What turns in the test: scene, rectangles or both.")] = "scene",
+    also: Annotated[list[str] | None, option("--also", "Another trained network, or a card, to measure.")] = None,
+    train: Annotated[bool, option("--train", "Train from scratch instead of the shipped weights.")] = False,
+    protocol: Annotated[str, option("--protocol", "With --train: paper, converged or gauss-newton.")] = "paper",
+    models: Annotated[bool, option("--models", "Show the ten untrained models on one picture.")] = False,
+    out: Annotated[Path, option("--out -o", "Folder for figures and numbers.")] = Path("reproduction"),
     device: DeviceName = "cpu",
     threads: Threads = None,
     force: Force = False,
@@ -38,8 +36,6 @@ def command(
     """
     import torch
 
-    from whorl.cli.machine import prepare
-
     place = prepare(device, threads)
     if models:
         models_figure(out, force=force, quiet=quiet)
@@ -51,8 +47,8 @@ def command(
     from whorl.data import ANGLES
     from whorl.evaluation.charts import result_table
     from whorl.evaluation.experiment import experiment, shipped_cards, work
+    from whorl.training.history import show
     from whorl.training.recipe import trained_cards
-    from whorl.training.reporters import show
 
     ways: tuple[Any, ...] = ("scene", "rectangles") if turning == "both" else (turning,)
     if train:
@@ -77,8 +73,7 @@ def models_figure(out: Path, *, force: bool = False, quiet: bool = False) -> Non
     from whorl.cli.progress import progress
     from whorl.foundations.atomic import beside, check_target
     from whorl.foundations.strict_json import strict_json
-    from whorl.invariance.gallery import show_all
-    from whorl.invariance.gallery_chart import draw_gallery, gallery_table
+    from whorl.invariance.gallery import draw_gallery, gallery_table, show_all
 
     figure, numbers = out / "models.png", out / "models.json"
     for target in (figure, numbers):

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from whorl.cli.options import DeviceName, Quiet, Seed, Threads
+from whorl.cli.options import DeviceName, Quiet, Seed, Threads, option, prepare
 
 EXAMPLES = (
     "whorl train photo-27k --data pictures/ --noise 25 --out runs/mine",
@@ -19,28 +19,29 @@ EXAMPLES = (
 
 def command(
     name: Annotated[str, typer.Argument(help="Network: photo-27k, photo-8k, ..., or anisotropic-0.41, ...")],
-    out: Annotated[str, typer.Option("--out", "-o", help="Folder for checkpoint and trained network.")],
-    data: Annotated[
-        str, typer.Option("--data", metavar="FOLDER", help="Photographs to train a photo network on.")
-    ] = "",
+    out: Annotated[str, option("--out -o", "Folder for checkpoint and trained network.")],
+    data: Annotated[str, option("--data FOLDER", "Photographs to train a photo network on.")] = "",
     noise: Annotated[
-        float | None,
-        typer.Option("--noise", metavar="SD", help="Noise on photographs. Default: as the network is made."),
+        float | None, option("--noise SD", "Noise on photographs. Default: as the network is made.")
     ] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Steps of training on photographs.")] = 12000,
-    protocol: Annotated[str, typer.Option(help="Settings to start from: paper, converged or gauss-newton.")] = "paper",
-    optimiser: Annotated[str | None, typer.Option(help="adam or gauss-newton.")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Epochs, or Gauss-Newton iterations.")] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="Images per step, over all processes.")] = None,
-    rate: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="Learning rate.")] = None,
-    images: Annotated[int, typer.Option(min=1, help="Training images.")] = 100,
+    steps: Annotated[int, option("--steps", "Steps of training on photographs.", min=1)] = 12000,
+    protocol: Annotated[
+        str, option("--protocol", "Settings to start from: paper, converged or gauss-newton.")
+    ] = "paper",
+    optimiser: Annotated[str | None, option("--optimiser", "adam or gauss-newton.")] = None,
+    epochs: Annotated[int | None, option("--epochs", "Epochs, or Gauss-Newton iterations.", min=1)] = None,
+    batch: Annotated[int | None, option("--batch", "Images per step, over all processes.", min=1)] = None,
+    rate: Annotated[float | None, option("--rate", "Learning rate.", min=0.0, max=1.0)] = None,
+    images: Annotated[int, option("--images", "Training images.", min=1)] = 100,
     size: Annotated[
-        int | None, typer.Option(min=8, help="Pixels along a side: 64 for patches of photographs, else 256.")
+        int | None, option("--size", "Pixels along a side: 64 for patches of photographs, else 256.", min=8)
     ] = None,
-    angle: Annotated[int, typer.Option(help="Direction of the rectangles, in degrees.")] = 30,
-    turning: Annotated[str, typer.Option(help="What turns: scene or rectangles.")] = "scene",
-    edges: Annotated[str, typer.Option(help="Rendering of edges: analytic, 4x4 or hard.")] = "analytic",
-    checkpoint_seconds: Annotated[float | None, typer.Option(min=0, help="Least time between checkpoints.")] = None,
+    angle: Annotated[int, option("--angle", "Direction of the rectangles, in degrees.")] = 30,
+    turning: Annotated[str, option("--turning", "What turns: scene or rectangles.")] = "scene",
+    edges: Annotated[str, option("--edges", "Rendering of edges: analytic, 4x4 or hard.")] = "analytic",
+    checkpoint_seconds: Annotated[
+        float | None, option("--checkpoint-seconds", "Least time between checkpoints.", min=0)
+    ] = None,
     seed: Seed = 0,
     device: DeviceName = "cpu",
     threads: Threads = None,
@@ -59,14 +60,13 @@ def command(
     """
     import dataclasses
 
-    from whorl.cli.machine import prepare
     from whorl.data import RectangleSet
     from whorl.networks import PhotoSpec, named
     from whorl.networks.cards import ENDING
     from whorl.training import PROTOCOLS
     from whorl.training.distributed import join_team
+    from whorl.training.history import show
     from whorl.training.recipe import Recipe, Scenes, photo_recipe
-    from whorl.training.reporters import show
 
     spec = named(name)
     if protocol not in PROTOCOLS:

@@ -20,8 +20,6 @@ from whorl.large import Stage, denoising_stages, stages
 from whorl.large.pictures import sample_blocks
 from whorl.large.volumes import sample_boxes
 
-__all__ = ["ByModel", "ByNetwork", "Treatment", "as_spacing", "voxel_aspect"]
-
 
 class Treatment(ABC):
     """Gives the stages for pages, and says what it chose.
@@ -145,8 +143,12 @@ class ByNetwork(Treatment):
         if isinstance(measured, NoiseModel):
             record["noise_model"] = asdict(measured)
         steps, remover = denoising_stages(policy, measured, samples, eight_bits=eight_bits, device=self.device)
-        if remover.expected is not None:
-            record["gain_expected"] = remover.expected.gain
+        if (expected := remover.expected) is not None and isinstance(measured, NoiseModel):
+            peak = 255.0 if eight_bits else measured.white - measured.black
+            record |= {"gain_expected": expected.gain, "psnr_expected": expected.psnr(peak), "peak": peak}
+            record |= {"residual": asdict(expected.fit), "doubt": remover.doubt} if expected.fit else {}
+        if policy.adapt:
+            record["adapted"] = remover.adapted
         if remover.why:
             record["returned"] = True
         return steps, record | ({} if steps else {"copied": True})

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from whorl.errors import ShapeError
 
-__all__ = ["exact_coverage", "sampled_coverage"]
-
 Floats = NDArray[np.float64]
 
 

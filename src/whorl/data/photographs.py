@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.foundations.bounded import check_regular
-
-__all__ = ["ENDINGS", "photographs", "set_aside"]
+from whorl.foundations.atomic import check_regular
 
 ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 """Files with these endings are read, as pictures of 8 bits."""

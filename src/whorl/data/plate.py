@@ -7,8 +7,6 @@ from torch import Tensor
 
 from whorl.data.synthetic import Bars, Discs, Turn, Waves, Whorl, render, rise
 
-__all__ = ["Plate", "plate_picture"]
-
 GROUND = (244.0, 240.0, 232.0)
 PAIRS = {  # dark and light colour of each part
     "core": ((22.0, 46.0, 84.0), (246.0, 236.0, 214.0)),

@@ -8,7 +8,6 @@ A scene is geometry, so it can be drawn at any angle without interpolation. Ther
   This changes how much edge the picture holds from angle to angle.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -17,10 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from whorl.data.coverage import exact_coverage, sampled_coverage
-from whorl.data.noise import gaussian_noise
-from whorl.data.seeds import Split, stream
-
-__all__ = ["ANGLES", "Edges", "RectangleScene", "RectangleSet", "Turning", "random_scene"]
+from whorl.data.noise import Split, gaussian_noise, stream
 
 Turning = Literal["scene", "rectangles"]
 Edges = Literal["analytic", "4x4", "hard"]
@@ -123,11 +119,4 @@ class RectangleSet:
     def pairs(self, angle: float) -> tuple[torch.Tensor, torch.Tensor]:
         """Clean and noisy pictures at one angle, each ``(n, 1, y, x)``."""
         clean = self.clean(angle)
-        return clean, self.noisy(clean)
-
-    def mixed(self, angles: Sequence[float]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Clean and noisy pictures where image ``i`` is turned by ``angles[i % len(angles)]``."""
-        scenes = [random_scene(i, self.split, self.seed, self.turning, self.size) for i in range(self.count)]
-        drawn = [scene.render(angles[i % len(angles)], self.edges) for i, scene in enumerate(scenes)]
-        clean = torch.from_numpy(np.stack(drawn))[:, None]
         return clean, self.noisy(clean)

@@ -10,8 +10,6 @@ from torch import Tensor
 from whorl.data.synthetic import rise
 from whorl.errors import ShapeError
 
-__all__ = ["Ball", "Gyroid", "Solid", "SolidTurn", "render_solid"]
-
 Solid = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Grey values at points ``(x, y, z)``, for tensors that broadcast."""
 

@@ -15,8 +15,6 @@ from torch import Tensor
 
 from whorl.errors import ShapeError
 
-__all__ = ["Bars", "Bump", "Discs", "Edge", "Faded", "Scene", "Smudged", "Turn", "Waves", "Whorl", "render", "rise"]
-
 Scene = Callable[[Tensor, Tensor], Tensor]
 GOLDEN_ANGLE = pi * (3 - sqrt(5))
 

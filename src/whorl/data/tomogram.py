@@ -12,13 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whorl.data.noise import gaussian_noise
-from whorl.data.seeds import stream
+from whorl.data.noise import gaussian_noise, stream
 from whorl.data.solids import Solid, render_solid
 from whorl.data.synthetic import rise
 from whorl.errors import ShapeError
-
-__all__ = ["Filament", "Particle", "Tomogram", "Vesicle", "missing_wedge", "scene", "tomogram"]
 
 Point = tuple[float, float, float]
 GROUND = 160.0

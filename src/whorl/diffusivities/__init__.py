@@ -1,11 +1,10 @@
 """Diffusivities g with their regularisers Psi, g = Psi'."""
 
 from whorl.diffusivities import classical
-from whorl.diffusivities.base import Contrast, Diffusivity
+from whorl.diffusivities.base import Contrast, Diffusivity, Rescaled
 from whorl.diffusivities.classical import *  # noqa: F403
 from whorl.diffusivities.free_form import FreeForm
-from whorl.diffusivities.rescaled import Rescaled
-from whorl.foundations.names import unknown
+from whorl.foundations.validation import unknown
 
 __all__ = ["Diffusivity", "FreeForm", "Rescaled", "by_name", "names", *classical.__all__]
 

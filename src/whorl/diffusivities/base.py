@@ -12,9 +12,7 @@ from torch import Tensor, nn
 
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.positive import Numbers, Positive
-from whorl.foundations.quotient import quotient
-
-__all__ = ["Diffusivity"]
+from whorl.foundations.traced import quotient
 
 Contrast: TypeAlias = Numbers
 """One contrast, one per scale, or one per channel and scale."""
@@ -142,3 +140,40 @@ class Diffusivity(Contrasted, ABC):
         """The contrast, with one more axis for the responses of volumes."""
         contrast = self.contrast
         return contrast.unsqueeze(-1) if contrast.dim() and like.dim() == SPATIAL else contrast
+
+
+class Rescaled(Diffusivity):
+    r"""The diffusivity :math:`g(\kappa s^2)`, for responses that carry a quadrature weight :math:`1/\kappa`.
+
+    >>> import torch
+    >>> from whorl.diffusivities import Rational
+    >>> Rescaled(Rational(2.0), 4.0)(torch.tensor(1.0))
+    tensor(0.5000)
+    """
+
+    name = "rescaled"
+
+    def __init__(self, inner: Diffusivity, factor: float) -> None:
+        super().__init__()
+        self.inner, self.factor = inner, float(factor)
+
+    @property
+    def contrast(self) -> Tensor:
+        contrast: Tensor = self.inner.contrast / self.factor**0.5
+        return contrast
+
+    def forward(self, s2: Tensor) -> Tensor:
+        value: Tensor = self.inner(self.factor * s2)
+        return value
+
+    def psi(self, s2: Tensor) -> Tensor:
+        return self.inner.psi(self.factor * s2) / self.factor
+
+    def slope(self, s2: Tensor) -> Tensor:
+        return self.factor * self.inner.slope(self.factor * s2)
+
+    def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.factor * self.inner.divided_difference(self.factor * x, self.factor * y)
+
+    def maximum(self) -> float:
+        return self.inner.maximum()

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from whorl.diffusivities.base import Diffusivity
-from whorl.foundations.quotient import quotient
-from whorl.foundations.traced import primitive
+from whorl.foundations.traced import primitive, quotient
 
 __all__ = ["CLASSICAL", "Charbonnier", "Exponential", "Homogeneous", "Rational", "RegularisedTV", "Tukey", "Weickert"]
 

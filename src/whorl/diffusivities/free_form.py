@@ -9,8 +9,6 @@ from whorl.diffusivities.base import Contrast, Diffusivity
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.positive import geometric
 
-__all__ = ["FreeForm"]
-
 
 class FreeForm(Diffusivity):
     r"""A trainable decreasing diffusivity: a convex combination of steps at several thresholds.

@@ -7,8 +7,6 @@ from whorl.activations import Activation
 from whorl.foundations.types import Image
 from whorl.operators import Operator
 
-__all__ = ["Energy"]
-
 
 class Energy(nn.Module):
     r"""The regularisation energy of an operator and an activation.

@@ -7,8 +7,6 @@ from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.types import Image
 
-__all__ = ["QuadraticFidelity"]
-
 
 class QuadraticFidelity(nn.Module):
     r"""The data term :math:`D(u, f) = \frac12 \sum w\, (u - f)^2` of equation (4).

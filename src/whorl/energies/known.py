@@ -7,8 +7,6 @@ from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.types import Image
 
-__all__ = ["KnownPixels"]
-
 
 class KnownPixels(nn.Module):
     r"""The constraint :math:`u = f` where pixels are known; the limit of a data term whose weight there is infinite.

@@ -11,8 +11,6 @@ from torch import Tensor
 from whorl.engines.capabilities import REGISTRY, Capabilities
 from whorl.steps import GatedNumbers, GatedStep, Numbers, Step
 
-__all__ = ["Engine", "Steps"]
-
 
 @dataclass(frozen=True)
 class Steps:
@@ -56,9 +54,8 @@ class Engine(ABC):
 
     def refusal(self, step: Step | GatedStep, u: Tensor, *, learning: bool = False) -> str:
         """Why this engine cannot take the step on this image (and its derivative, when learning); empty if it can."""
-        if isinstance(step, GatedStep):
-            return self.capabilities.lacks_learned(step.form, u, learning=learning)
-        return self.capabilities.lacks(step.form(u.dim() - 2), u, learning=learning)
+        form = step.form if isinstance(step, GatedStep) else step.form(u.dim() - 2)
+        return self.capabilities.lacks(form, u, learning=learning)
 
     def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
         """The stream after one application of a learned block; compiled engines have no derivative of it."""

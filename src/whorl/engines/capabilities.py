@@ -15,8 +15,6 @@ from whorl.operators import Derivative
 from whorl.operators.cells import CELLS
 from whorl.steps import Form, GatedForm
 
-__all__ = ["REGISTRY", "VOLUME", "Capabilities", "Learned", "Loops", "table"]
-
 CLOSED = tuple(kind.name for kind in CLASSICAL)
 """Every diffusivity in closed form; all that compiles has all of them."""
 
@@ -116,9 +114,14 @@ class Learned:
     rho: int = 1
     alike: bool = True
     profiles: tuple[int, ...] = ()
+    gives: str = "value"
 
-    def lacks(self, form: GatedForm) -> str:
-        """What is missing for a block; empty if nothing is."""
+    def lacks(self, form: GatedForm, u: Tensor, learning: bool = False) -> str:
+        """What is missing for a block on a stream (and its derivative, when learning); empty if nothing is."""
+        if not u.numel():
+            return f"a stream of shape {tuple(u.shape)} is empty"
+        if {(u.dtype, u.device)} | form.kinds != {(torch.float32, u.device)}:
+            return "a learned block has a compiled form in float32 alone, with its weights where the stream is"
         profiles, orders = (form.analysis.profiles, form.synthesis.profiles), len(form.fields)
         if orders != 3 or not all(form.fields):
             return f"a learned block with fields {form.fields} has no compiled form, only one with the orders 0, 1, 2"
@@ -130,7 +133,7 @@ class Learned:
             return f"more than {self.most} channels or fields of an order have no compiled form"
         if (self.alike and profiles[0] != profiles[1]) or self.profiles not in ((), profiles[0]):
             return f"a learned block with {profiles[0]} and {profiles[1]} stencils has no compiled form"
-        return ""
+        return "the derivative of a learned block has no compiled form" * (learning and self.gives == "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,23 +150,20 @@ class Capabilities:
     loops: tuple[Loops, ...] | None = None
     learned: Learned | None = None
 
-    @property
-    def dimensions(self) -> tuple[int, ...]:
-        """In which dimensions there is anything."""
-        return (2, 3) if self.loops is None else tuple(sorted({each.dimension for each in self.loops}))
-
     def laws(self) -> tuple[str, ...]:
         """The laws of which there is anything."""
         return tuple(law for law in EVERY_LAW if self.loops is None or any(law in each.laws for each in self.loops))
 
-    def lacks(self, form: Form | str, u: Tensor | None = None, *, learning: bool = False) -> str:
+    def lacks(self, form: Form | GatedForm | str, u: Tensor | None = None, *, learning: bool = False) -> str:
         """What is missing for a step on this image (and its derivative, when learning); empty if nothing is."""
         if self.loops is None:
             return ""
         if isinstance(form, str):
             return form
         missing = "" if u is None else self.cannot_hold(u)
-        return missing or _lacking(self, form, () if u is None else tuple(u.shape), learning)
+        if isinstance(form, Form):
+            return missing or _lacking(self, form, () if u is None else tuple(u.shape), learning)
+        return missing or ("" if self.learned is None or u is None else self.learned.lacks(form, u, learning))
 
     def gives(self, form: Form) -> str:
         """What there is of a step: nothing, its value, derivatives backwards too, or all of them."""
@@ -175,25 +175,12 @@ class Capabilities:
         """The lines that have the law of a step, in its dimension."""
         return [each for each in self.loops or () if form.law in each.laws and form.dimension == each.dimension]
 
-    def lacks_learned(self, form: GatedForm | str, u: Tensor, *, learning: bool = False) -> str:
-        """The same for a learned block on a stream."""
-        if self.learned is None:
-            return ""
-        if isinstance(form, str):
-            return form
-        missing = self.cannot_hold(u)
-        if missing or not u.numel():
-            return missing or f"a stream of shape {tuple(u.shape)} is empty"
-        if {(u.dtype, u.device)} | form.kinds != {(torch.float32, u.device)}:
-            return "a learned block has a compiled form in float32 alone, with its weights where the stream is"
-        return self.learned.lacks(form) or ("the derivative of a learned block has no compiled form" * learning)
-
     def cannot_hold(self, u: Tensor) -> str:
         """Why an image of this device, dimension and type is not for this engine; empty if it is."""
         if self.device not in ("", u.device.type) and not (self.device == "cuda" and interpreted()):
             return f"works on {_DEVICES[self.device]}, the image is on {u.device}"
         if str(u.dtype).removeprefix("torch.") not in self.dtypes:
-            return f"{u.dtype} has no compiled form{_where(self.device)}"
+            return f"{u.dtype} has no compiled form{_WHERE.get(self.device, '')}"
         return ""
 
 
@@ -204,7 +191,7 @@ def _lacking(part: Capabilities, form: Form, shape: tuple[int, ...], learning: b
     if any(not what for _, what in found):
         return ""
     missing = max(found)[1] if found else f"the law {form.law!r}"  # of the line that has the most
-    return f"{missing} {part.lacking}{' in space' * (form.dimension == 3)}{_where(part.device)}"
+    return f"{missing} {part.lacking}{' in space' * (form.dimension == 3)}{_WHERE.get(part.device, '')}"
 
 
 WRITTEN = Loops(
@@ -230,8 +217,9 @@ REGISTRY = {
             Loops(("anisotropic", *EDGES, *SMOOTHED)),
             Loops((*VARIATIONAL, *EDGES), cells=("wide",), rho=-1, structures="one"),
             Loops(EVERY_LAW, dimension=3, rho=79, structures="one"),
+            Loops((*VARIATIONAL, *EDGES), dimension=3, cells=("wide",), rho=-1, structures="one"),
         ),
-        learned=Learned(channels=2),
+        learned=Learned(channels=2, gives="back"),
     ),
     "triton": Capabilities(
         device="cuda",
@@ -240,6 +228,8 @@ REGISTRY = {
             Loops(VARIATIONAL, gives="back", rho=-1, structures="own"),
             Loops((*VARIATIONAL, "coherence-enhancing"), structures="coupled"),
             Loops(EDGES, structures="coupled", single=True),
+            Loops(VARIATIONAL, cells=("wide",), rho=-1, structures="one"),
+            Loops(EDGES, cells=("wide",), rho=-1, structures="one", single=True),
             Loops(VARIATIONAL, dimension=3, rho=-1, structures="pointwise", channels=False),
             Loops(EDGES, dimension=3, structures="one", single=True, narrow=True),
         ),
@@ -256,6 +246,7 @@ REGISTRY = {
         lacking="is not on the page",
         loops=(
             Loops(EVERY_LAW, derivatives=DERIVATIVES, axes=True),
+            Loops((*VARIATIONAL, *EDGES), cells=("wide",), rho=-1, structures="one", axes=True),
             Loops(("uncoupled",), derivatives=("directional",), diffusivities=("Rescaled",), axes=True),
         ),
         learned=Learned(channels=4, fields=4, profiles=(3, 2, 2)),
@@ -272,7 +263,7 @@ def table() -> str:
     """
     parts, rows = REGISTRY.values(), {"": list(REGISTRY)}
     rows |= {title: [part.gives(form) or "-" for part in parts] for title, form in _examples().items()}
-    rows["learned blocks"] = ["all" if part.learned is None else "value" for part in parts]
+    rows["learned blocks"] = ["all" if part.learned is None else part.learned.gives for part in parts]
     rows["bits"] = [", ".join(kind.removeprefix("float") for kind in part.dtypes) or "any" for part in parts]
     return "\n".join(f"{title:33}{''.join(f'{word:11}' for word in words)}".rstrip() for title, words in rows.items())
 
@@ -296,12 +287,9 @@ def _examples() -> dict[str, Form]:
 
 
 _DEVICES = {"cpu": "the processor", "cuda": "CUDA devices"}
+_WHERE = {"cuda": " on CUDA devices"}
 
 
 def interpreted() -> bool:
     """Whether Triton interprets its kernels on the processor: ``TRITON_INTERPRET=1``, slowly, for tests."""
     return os.environ.get("TRITON_INTERPRET") == "1" and not torch.cuda.is_available()
-
-
-def _where(device: str) -> str:
-    return f" on {_DEVICES[device]}" if device == "cuda" else ""

@@ -19,8 +19,6 @@ from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, Numbers, Step
 
-__all__ = ["CompiledEngine", "ForwardEngine", "each_known", "form_of"]
-
 COUNT = 5
 """The first five arguments are tensors: image, tau, contrast, and the weights of the scales in flux and structure."""
 

@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 
 from whorl.foundations.traced import Traced
 
-__all__ = ["WORDS", "Node", "exponent", "lowered", "number", "statements", "symbol"]
-
 Node = tuple[Any, ...]
 """``("number", value)``, ``("symbol", name)``, or an operation and the nodes it takes."""
 

@@ -16,8 +16,6 @@ from whorl.diffusivities import CLASSICAL, Diffusivity
 from whorl.engines.formulas import Node, exponent, lowered, symbol
 from whorl.foundations.traced import Traced
 
-__all__ = ["LEAVES", "SPECTRA", "Leaf", "Spectrum"]
-
 
 @dataclass(frozen=True)
 class Leaf:

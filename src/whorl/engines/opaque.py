@@ -16,8 +16,6 @@ from whorl.engines.differentiable import CompiledEngine, each_known
 from whorl.engines.selection import choose
 from whorl.steps import STEPS, Numbers
 
-__all__ = ["OpaqueEngine", "possible"]
-
 
 class OpaqueEngine(Engine):
     """Stands for another engine while ``torch.compile`` traces."""

@@ -7,8 +7,6 @@ from torch import Tensor
 from whorl.engines.base import Engine, Steps
 from whorl.steps import GatedNumbers, GatedStep
 
-__all__ = ["ReferenceEngine"]
-
 
 class ReferenceEngine(Engine):
     """Any step on any device, in the words of the theory; what other engines must agree with."""

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,8 +15,6 @@ from torch.autograd import forward_ad
 from whorl.engines.base import Engine, Steps
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, GatedNumbers, GatedStep, Numbers, Step
-
-__all__ = ["ENGINES", "advance", "apply", "select", "transformed"]
 
 ENGINES = ("auto", "reference", "numba", "triton")
 """What ``engine=`` takes. ``reference`` is plain PyTorch; ``auto`` takes the compiled engine of the image's device."""
@@ -55,13 +54,11 @@ def advance(
 def apply(step: GatedStep, u: Tensor, numbers: GatedNumbers, engine: str = "auto") -> Tensor:
     """The stream after one application of a learned block, by the engine of that name.
 
-    Derivatives are the reference's. The stream stays as it lies in memory: CUDA kernels know it by that.
+    The stream stays as it lies in memory: CUDA kernels know it by that.
     """
-    needed = (u, *numbers, *step.parameters()) if torch.is_grad_enabled() else ()
-    learning = any(part.requires_grad for part in needed if isinstance(part, Tensor))
-    if engine in ENGINES and (transformed(u) or (learning and engine == "auto")):
+    if engine in ENGINES and transformed(u):
         return ReferenceEngine().apply(step, u, numbers)
-    return choose(step, u, engine, learning=learning).apply(step, u, numbers)
+    return choose(step, u, engine, learning=step.learning(u, numbers)).apply(step, u, numbers)
 
 
 def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
@@ -99,6 +96,11 @@ def choose(step: Step | GatedStep, u: Tensor, engine: str = "auto", *, learning:
     if name:
         _say_once(f"{reason}; the reference engine takes over, slower but equal up to rounding.")
     return ReferenceEngine()
+
+
+def undisturbed(u: Tensor) -> AbstractContextManager[None]:
+    """All threads of the processor for the compiled kernels that compute with this image, where there are any."""
+    return _engine("numba").undisturbed() if u.device.type == "cpu" and not _missing("numba") else nullcontext()
 
 
 def _learning(step: Step, u: Tensor, numbers: Sequence[Numbers]) -> bool:

@@ -8,8 +8,6 @@ from torch import Tensor
 from whorl.engines.selection import transformed
 from whorl.operators.smoothing import FASTER, Smoothing
 
-__all__ = ["smoothed"]
-
 LARGE = 2**16
 """Pixels from which on compiled loops are worth loading."""
 

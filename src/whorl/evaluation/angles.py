@@ -1,18 +1,57 @@
-"""PSNR over the rotation angle of the test scenes: the measurement behind the paper's figure."""
+"""How well a network denoises: the test scenes at every angle, as in the paper's figure, and photographs."""
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl.data import ANGLES, RectangleSet
-from whorl.errors import ShapeError
-from whorl.evaluation.store import Store
-from whorl.metrics import mean_squared_error, population
+from whorl.data.noise import gaussian_noise
+from whorl.errors import FileError, ShapeError
+from whorl.foundations.atomic import write_bytes
+from whorl.metrics import mean_squared_error, population, psnr
 
-__all__ = ["AngleTable", "TestScenes", "evaluate"]
+FORMAT = "whorl measurements"
+
+
+class Store:
+    """Mean squared errors of images by network, test pictures and angle, in one JSON file (or in memory only)."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.rows: dict[str, dict[str, list[float]]] = {}
+        if path is not None and path.exists():
+            try:
+                found = json.loads(path.read_text())
+                if found["format"] != FORMAT:
+                    raise KeyError
+                self.rows = found["rows"]
+            except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+                raise FileError(f"{path}: not a file of measurements. It is kept; choose another folder.") from None
+
+    @staticmethod
+    def key(**description: Any) -> str:
+        """A name for what is measured: changes whenever a parameter, a picture or a setting does."""
+        return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()[:20]
+
+    def get(self, key: str, angle: int) -> list[float] | None:
+        """The errors of all images at an angle, if they are known."""
+        return self.rows.get(key, {}).get(str(angle))
+
+    def put(self, key: str, angle: int, errors: list[float]) -> None:
+        """Keep errors, at once on disk."""
+        self.rows.setdefault(key, {})[str(angle)] = errors
+        if self.path is not None:
+            text = json.dumps({"format": FORMAT, "rows": self.rows}, separators=(",", ":"))
+            write_bytes(self.path, (text + "\n").encode())
+
 
 Denoiser = Callable[[Tensor], Tensor]
 
@@ -131,3 +170,35 @@ def evaluate(
                 advance(len(errors))
             rows.append(torch.tensor(errors, dtype=torch.float64))
     return AngleTable(scenes.angles, torch.stack(rows))
+
+
+def noisy_picture(picture: NDArray[np.uint8], number: int, noise: float, seed: int = 0) -> Tensor:
+    """Picture ``number`` of a test with white Gaussian noise, not clipped: ``(1, c, y, x)``, float32."""
+    shape = (1, *picture.shape)
+    drawn = gaussian_noise(1, shape[1:], noise, "test", seed * 100_003 + number)
+    return torch.from_numpy(picture.astype(np.float32))[None] + drawn
+
+
+def denoised_psnr(
+    denoise: Callable[[Tensor], Tensor],
+    pictures: Mapping[str, NDArray[np.uint8]],
+    noise: float,
+    seed: int = 0,
+    *,
+    device: str | torch.device = "cpu",
+    advance: Callable[[int], None] | None = None,
+) -> dict[str, float]:
+    """PSNR in dB of each picture, by name: the noise is not clipped, the result is clipped to [0, 255].
+
+    The noise of a picture depends on its position in the list, its size and the seed.
+    """
+    found = {}
+    for number, (name, picture) in enumerate(pictures.items()):
+        noisy = noisy_picture(picture, number, noise, seed).to(device)
+        with torch.no_grad():
+            result = denoise(noisy).float().cpu().clamp(0, 255)
+        clean = torch.from_numpy(picture.astype(np.float32))[None]
+        found[name] = float(psnr(result, clean, value_range=255))
+        if advance is not None:
+            advance(1)
+    return found

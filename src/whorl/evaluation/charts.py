@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from whorl.evaluation.paper import FULL_TEST, PAPER
-from whorl.evaluation.reproduction import Measured
+from whorl.evaluation.reproduction import FULL_TEST, PAPER, Measured
 from whorl.metrics import psnr
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-__all__ = ["draw_angles", "draw_comparison", "result_table"]
 
 STYLES: dict[str, dict[str, Any]] = {
     "uncoupled-0.41": {"color": "black", "linestyle": "--", "marker": "*"},

@@ -8,16 +8,12 @@ import torch
 
 from whorl import data
 from whorl.data.rectangles import Turning
-from whorl.evaluation.angles import TestScenes
+from whorl.evaluation.angles import Store, TestScenes
 from whorl.evaluation.charts import SHOWN, draw_angles, draw_comparison
-from whorl.evaluation.paper import PAPER
-from whorl.evaluation.reproduction import Measured, measure, report, report_details, wanted_seeds
-from whorl.evaluation.store import Store
+from whorl.evaluation.reproduction import PAPER, Measured, measure, report, report_details, wanted_seeds
 from whorl.foundations.atomic import beside, check_target
 from whorl.foundations.strict_json import strict_json
 from whorl.networks.cards import ModelCard, load_card
-
-__all__ = ["experiment", "shipped_cards", "work"]
 
 
 def shipped_cards(also: Sequence[str] = ()) -> list[ModelCard]:

@@ -1,37 +1,115 @@
-"""The noise of a picture as a figure: its variance over the grey value with the line, and its spectrum."""
+"""The noise of a picture as a figure: variance over the grey value, spectrum; and the sheet about a result."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from whorl.automatic.noise_model import NoiseModel
+from whorl.automatic.noise_model import NoiseModel, gaussian_weights
 from whorl.automatic.variance import noise_bins
 from whorl.invariance.chart import COLOURS, house_style
 
-__all__ = ["draw_noise", "spectrum"]
-
 TILE, FLAT = 16, 0.1
+
+OUTLIER = 4.0
+"""Bins with more than so many times the usual variance hold detail rather than noise, and need not be seen whole."""
+
+ENDS = torch.tensor([0.002, 0.998], dtype=torch.float64)
+"""Shares of the samples that are drawn black and white."""
 
 
 def draw_noise(samples: Sequence[Tensor], model: NoiseModel, path: Path | str, *, format: str | None = None) -> None:
     """Draw the noise of the samples into a file: PNG, PDF or SVG by its ending, or by ``format``."""
     from matplotlib.figure import Figure
 
-    inks = [COLOURS["ink"]] if len(model.gain) == 1 else ["#c8553d", "#4c8c4a", "#0b6e99", *["#8a8d94"] * 9]
     with house_style():
         figure = Figure(figsize=(9.6, 4.0), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        for c, ink in zip(range(len(model.gain)), inks, strict=False):
-            (mean, variance), _, _ = noise_bins([part[:, [c]] for part in samples])
-            left.plot(mean, variance, "o", color=ink, markersize=4)
-            ends = torch.stack((mean.min(), mean.max()))
-            left.plot(ends, (model.gain[c] * ends + model.offset[c]).clamp_min(model.smallest), color=ink)
-            right.plot(*spectrum([part[:, [c]] for part in samples], model.channel(c)), color=ink)
-        left.set(xlabel="grey value", ylabel="variance", title="Variance of the noise, and the line", ylim=(0, None))
-        right.set(xlabel="cycles per pixel", ylabel="power", title="Spectrum; white noise is flat at 1", ylim=(0, None))
+        _noise(figure.subplots(1, 2), samples, model)
         figure.savefig(path, dpi=150, format=format)
+
+
+def draw_report(
+    before: Tensor,
+    after: Tensor,
+    samples: Sequence[Tensor],
+    model: NoiseModel,
+    words: tuple[str, str],
+    path: Path | str,
+    *,
+    format: str | None = None,
+) -> None:
+    """Draw a sheet: a picture ``(c, y, x)``, what denoising made of it, what was removed, and the noise of the samples.
+
+    ``words`` are a title and lines of text. Pictures with other than three channels are shown by their first one.
+    """
+    from matplotlib.figure import Figure
+
+    shown = slice(None) if len(before) == 3 else slice(1)
+    low, high = torch.quantile(before[shown].double().flatten()[:: max(1, before.numel() // 10**6)], ENDS).tolist()
+    removed = (before - after) / model.standard_deviation_at(after[None])[0]
+    grey = {"picture": before, "result": after}
+    views = {name: ((u[shown].double() - low) / max(high - low, 1e-12)).clamp(0, 1) for name, u in grey.items()}
+    views["removed, in standard deviations from -3 to 3"] = ((removed[shown].double() + 3) / 6).clamp(0, 1)
+    height, width = before.shape[1:]
+    with house_style():
+        tall = min(max(4.1 * height / width, 2.0), 7.0)
+        figure = Figure(figsize=(12.8, tall + 4.4), layout="constrained")
+        figure.suptitle(words[0], x=0.01, ha="left", fontsize=13, weight="bold")
+        rows: Any = figure.subfigures(2, 1, height_ratios=(tall + 0.3, 3.7))
+        upper, lower = rows
+        for axis, (name, view) in zip(upper.subplots(1, 3), views.items(), strict=True):
+            axis.imshow(
+                view.permute(1, 2, 0).squeeze(-1).cpu().numpy(), cmap="gray", vmin=0, vmax=1, interpolation="nearest"
+            )
+            axis.set_title(name)
+            axis.set_axis_off()
+        *panels, text = lower.subplots(1, 3)
+        _noise(panels, samples, model)
+        text.set_axis_off()
+        text.text(0, 1, _wrapped(words[1]), va="top", linespacing=1.5, fontsize=10, transform=text.transAxes)
+        figure.savefig(path, dpi=150, format=format)
+
+
+def _wrapped(lines: str) -> str:
+    """The lines, broken to fit their panel."""
+    return "\n".join(textwrap.fill(line, 58) for line in lines.splitlines())
+
+
+def _noise(axes: Any, samples: Sequence[Tensor], model: NoiseModel) -> None:
+    """Variance over the grey value with the model, and the spectrum."""
+    left, right = axes
+    channels = samples[0].shape[1]
+    top, drawn = 0.0, []
+    inks = ["#c8553d", "#4c8c4a", "#0b6e99", *["#8a8d94"] * channels] if channels > 1 else [COLOURS["ink"]]
+    for c, ink in zip(range(channels), inks, strict=False):
+        one = model.channel(c if len(model.gain) > 1 else 0)
+        (mean, variance), _, _ = noise_bins([part[:, [c]] for part in samples])
+        values = torch.linspace(float(mean.min()), float(mean.max()), 101, dtype=torch.float64)
+        curve = one.standard_deviation_at(values).square()
+        left.plot(values, curve, color=ink)
+        highest = min(float(variance.max()), OUTLIER * float(variance.median()))
+        top = max(top, 1.1 * float(curve.max()), 1.1 * highest, 1e-12)
+        drawn.append((mean, variance, ink))
+        frequencies, power = spectrum([part[:, [c]] for part in samples], one)
+        right.plot(frequencies, power, "o-", color=ink, markersize=4)
+        right.plot(frequencies, _gaussian_power(frequencies, one.correlation[0]), "--", color=ink, linewidth=1)
+    for mean, variance, ink in drawn:  # what lies far above, such as edges, is shown at the upper end
+        left.plot(mean[variance <= top], variance[variance <= top], "o", color=ink, markersize=4)
+        left.plot(mean[variance > top], torch.full_like(mean[variance > top], top), "^", color=ink, markersize=5)
+    left.set(xlabel="grey value", ylabel="variance", ylim=(0, 1.04 * top), title="Variance: measured, and the model")
+    right.set(xlabel="cycles per pixel", ylabel="power", title="Spectrum: measured, the model dashed")
+    right.set_ylim(0, max(1.2, right.get_ylim()[1]))
+
+
+def _gaussian_power(frequencies: Tensor, width: float) -> Tensor:
+    """The power of white noise after the Gaussian of a model, for waves along an axis."""
+    weights = gaussian_weights(width) if width else torch.ones(1, dtype=torch.float64)
+    place = torch.arange(len(weights)) - len(weights) // 2
+    along = (torch.cos(2 * torch.pi * frequencies[:, None] * place) * weights).sum(1)
+    return (along * weights.sum()).square()
 
 
 def spectrum(channel: Sequence[Tensor], model: NoiseModel) -> tuple[Tensor, Tensor]:

@@ -4,9 +4,9 @@ Both formats hold the same chain of explicit steps, made of small convolutions, 
 whatever the number of steps. Batch, height and width are free; the number of steps is fixed when the file is written.
 """
 
-from whorl.export.chain import Chain, model_chain, network_chain
+from whorl.export.chain import FORMATS, Chain, model_chain, network_chain
 from whorl.export.onnx_file import onnx_model
 from whorl.export.pt2 import exported_program
-from whorl.export.write import FORMATS, write
+from whorl.export.write import write
 
 __all__ = ["FORMATS", "Chain", "exported_program", "model_chain", "network_chain", "onnx_model", "write"]

@@ -26,12 +26,10 @@ from whorl.operators import Derivative, Operator
 from whorl.operators.derivative import Taps
 from whorl.schemes import equal_steps
 from whorl.steps import Form, Numbers, Step
-from whorl.steps.substitutes import without_scale_weights
+from whorl.steps.step import without_scale_weights
 
 if TYPE_CHECKING:
     from whorl.networks import DiffusionNetwork
-
-__all__ = ["FORMATS", "Bank", "Chain", "model_chain", "network_chain"]
 
 FORMATS = {"onnx": ".onnx", "pt2": ".pt2"}
 """The formats and the endings of their files."""
@@ -73,10 +71,6 @@ class Chain:
     activation: Activation
     form: Form
     about: Mapping[str, Any] = field(default_factory=dict)
-
-    def refuse(self, format: str) -> None:
-        """Raise an error where the registry says that this format cannot hold the steps."""
-        refuse(self.form, format)
 
     @property
     def steps(self) -> int:

@@ -8,8 +8,6 @@ import numpy as np
 
 from whorl import __version__
 
-__all__ = ["OPSET", "Graph", "picture"]
-
 OPSET = 17
 """The ONNX operator set of the files; onnxruntime has known it since version 1.12."""
 
@@ -80,6 +78,36 @@ class Graph:
         helper.set_model_props(model, texts)
         checker.check_model(model, full_check=True)
         return model
+
+
+class Sizes:
+    """Shapes and mirrored indices of the image, computed once and used by every step."""
+
+    def __init__(self, graph: Graph, image: str) -> None:
+        self.graph = graph
+        shape = graph("Shape", image)
+        self.axes = [graph("Gather", shape, graph.number(axis, np.int64)) for axis in range(4)]
+        self.shape = shape
+        size = graph("Slice", shape, graph.integers(2), graph.integers(4))
+        self.flat = graph("Concat", graph.integers(-1, 1), size, axis=0)
+        self._indices: dict[tuple[int, int], str] = {}
+
+    def mirrored(self, axis: int, radius: int) -> str:
+        """Indices -radius .. size + radius - 1, folded back onto the pixels they mirror."""
+        if (axis, radius) not in self._indices:
+            graph, size = self.graph, self.axes[axis]
+            period = graph("Add", size, size)
+            first, end = graph.number(-radius, np.int64), graph("Add", size, graph.number(radius, np.int64))
+            around = graph("Mod", graph("Range", first, end, graph.number(1, np.int64)), period)
+            last = graph("Sub", period, graph.number(1, np.int64))
+            self._indices[axis, radius] = graph("Min", around, graph("Sub", last, around))
+        return self._indices[axis, radius]
+
+    def framed(self, graph: Graph, u: str, radius: int) -> str:
+        """The image ``u``, of the same size, with a mirrored frame around it."""
+        for axis in (2, 3):
+            u = graph("Gather", u, self.mirrored(axis, radius), axis=axis)
+        return u
 
 
 def picture(name: str, channels: str | int = "channels") -> Any:

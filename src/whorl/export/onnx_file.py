@@ -6,21 +6,19 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from whorl.export.chain import Bank, Chain
+from whorl.export.chain import Bank, Chain, refuse
 from whorl.export.formulas import flux
-from whorl.export.graph import Graph, picture
+from whorl.export.graph import Graph, Sizes, picture
 from whorl.operators.derivative import Taps
-
-__all__ = ["onnx_model"]
 
 
 def onnx_model(chain: Chain) -> Any:
     """The chain as an ``onnx.ModelProto`` for float32 images; batch, channels, height and width are all free."""
     from onnx import TensorProto, helper
 
-    chain.refuse("onnx")
+    refuse(chain.form, "onnx")
     outer = Graph()
-    step = _Step(Graph(outer), _Sizes(outer, "image"), chain)
+    step = _Step(Graph(outer), Sizes(outer, "image"), chain)
     step.write("iteration", "image_before")
     body = helper.make_graph(
         [*step.graph.nodes, helper.make_node("Identity", ["go_on"], ["still_go_on"])],
@@ -38,34 +36,10 @@ def onnx_model(chain: Chain) -> Any:
     return outer.model([picture("image")], picture("filtered"), purpose, chain.about)
 
 
-class _Sizes:
-    """Shapes and mirrored indices of the image, computed once and used by every step."""
-
-    def __init__(self, graph: Graph, image: str) -> None:
-        self.graph = graph
-        shape = graph("Shape", image)
-        self.axes = [graph("Gather", shape, graph.number(axis, np.int64)) for axis in range(4)]
-        self.shape = shape
-        size = graph("Slice", shape, graph.integers(2), graph.integers(4))
-        self.flat = graph("Concat", graph.integers(-1, 1), size, axis=0)
-        self._indices: dict[tuple[int, int], str] = {}
-
-    def mirrored(self, axis: int, radius: int) -> str:
-        """Indices -radius .. size + radius - 1, folded back onto the pixels they mirror."""
-        if (axis, radius) not in self._indices:
-            graph, size = self.graph, self.axes[axis]
-            period = graph("Add", size, size)
-            first, end = graph.number(-radius, np.int64), graph("Add", size, graph.number(radius, np.int64))
-            around = graph("Mod", graph("Range", first, end, graph.number(1, np.int64)), period)
-            last = graph("Sub", period, graph.number(1, np.int64))
-            self._indices[axis, radius] = graph("Min", around, graph("Sub", last, around))
-        return self._indices[axis, radius]
-
-
 class _Step:
     """One step of the chain as nodes of the loop's body."""
 
-    def __init__(self, graph: Graph, sizes: _Sizes, chain: Chain) -> None:
+    def __init__(self, graph: Graph, sizes: Sizes, chain: Chain) -> None:
         self.graph, self.sizes, self.chain = graph, sizes, chain
 
     def write(self, iteration: str, u: str) -> None:
@@ -91,7 +65,7 @@ class _Step:
     def _responses(self, bank: Bank, flat: str) -> list[str]:
         graph = self.graph
         stencils = graph.number(bank.stencils.unsqueeze(1).numpy())
-        frames = [self._mirror(self._smooth(flat, taps), bank.margin) for taps in bank.gaussians]
+        frames = [self.sizes.framed(graph, self._smooth(flat, taps), bank.margin) for taps in bank.gaussians]
         return [graph("Conv", frame, stencils) for frame in frames]
 
     def _adjoint(self, bank: Bank, parts: list[str], weights: list[str]) -> str:
@@ -127,9 +101,4 @@ class _Step:
             if len(along) > 1:
                 frame = self.graph("Gather", u, self.sizes.mirrored(axis, len(along) - 1), axis=axis)
                 u = self.graph("Conv", frame, self.graph.number(np.array([*along[:0:-1], *along]).reshape(shape)))
-        return u
-
-    def _mirror(self, u: str, radius: int) -> str:
-        for axis in (2, 3):
-            u = self.graph("Gather", u, self.sizes.mirrored(axis, radius), axis=axis)
         return u

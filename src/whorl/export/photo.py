@@ -1,4 +1,4 @@
-r"""Networks for photographs as files: pictures of any size from 8 pixels on, the noise level as an input.
+r"""Networks for photographs as files: pictures of any size (in pt2 files from 8 pixels on), the noise level an input.
 
 In ONNX files the stream is mirrored once for a whole application of a block, far enough for both operators. Fields of
 a mirrored picture are mirrored fields, so that no ghost pixel has to be folded back: the transposed convolution, cut to
@@ -19,16 +19,12 @@ from whorl.activations.gated import LARGEST, Gated
 from whorl.blocks.gated import LearnedBlock, StableGatedBlock
 from whorl.blocks.guided import SteppedMap
 from whorl.export.chain import noise_text
-from whorl.export.graph import Graph, picture
+from whorl.export.graph import Graph, Sizes, picture
 from whorl.export.pt2 import program_of
 from whorl.foundations.strict_json import strict_json
 from whorl.networks import ModelCard, PhotoNetwork
 from whorl.networks.denoiser import REFERENCE_LEVEL
 from whorl.operators import SteerableMap
-
-__all__ = ["photo_onnx", "photo_program"]
-
-_FAR = -(2**31)  # before the first entry, for slices that run backwards
 
 
 def photo_onnx(card: ModelCard) -> Any:
@@ -84,6 +80,7 @@ class _Photo:
 
     def __init__(self, network: PhotoNetwork) -> None:
         self.network, self.graph = network, Graph()
+        self.sizes = Sizes(self.graph, "image")
         self.level = ""
 
     def write(self) -> Graph:
@@ -167,12 +164,7 @@ class _Photo:
         return self.graph("ConvTranspose", v, self._kernel(map), pads=[2 * map.radius] * 4)
 
     def _mirrored(self, u: str, radius: int) -> str:
-        graph = self.graph
-        for axis in (2, 3):
-            before = self._slice(u, radius - 1, _FAR, axis, -1)
-            after = self._slice(u, -1, -radius - 1, axis, -1)
-            u = graph("Concat", before, u, after, axis=axis)
-        return u
+        return self.sizes.framed(self.graph, u, radius)
 
     def _cut(self, v: str, radius: int) -> str:
         for axis in (2, 3) if radius else ():
@@ -182,9 +174,8 @@ class _Photo:
     def _channels(self, v: str, start: int, end: int) -> str:
         return self._slice(v, start, end, 1)
 
-    def _slice(self, u: str, start: int, end: int, axis: int, step: int = 1) -> str:
-        whole = self.graph.integers
-        return self.graph("Slice", u, whole(start), whole(end), whole(axis), whole(step))
+    def _slice(self, u: str, start: int, end: int, axis: int) -> str:
+        return self.graph("Slice", u, *map(self.graph.integers, (start, end, axis)))
 
 
 def _array(values: Tensor) -> NDArray[Any]:

@@ -16,8 +16,6 @@ from whorl.export.pt2 import METADATA, exported_program
 from whorl.foundations.atomic import beside
 from whorl.networks import DiffusionNetwork, ModelCard, PhotoNetwork
 
-__all__ = ["FORMATS", "exportable", "write"]
-
 
 def exportable(card: ModelCard) -> Chain | ModelCard:
     """A trained network as the export takes it: chains of steps as such, networks for photographs by their card."""

@@ -5,9 +5,8 @@ Every output is written beside its place and moved there when it is complete.
 """
 
 from whorl.files.base import Canvas, Page, Reader, Writer
-from whorl.files.formats import SUFFIXES, open_reader, open_writer
+from whorl.files.formats import SUFFIXES, Picture, open_reader, open_writer, read, read_pages, write
 from whorl.files.layout import Layout, Metadata
-from whorl.files.picture import Picture, read, read_pages, write
 
 __all__ = [
     "SUFFIXES",

@@ -12,24 +12,7 @@ from numpy.typing import NDArray
 
 from whorl.errors import FileError
 from whorl.files.layout import Layout, Metadata, plain_samples
-
-__all__ = [
-    "MAX_PAGES",
-    "MAX_PIXELS",
-    "MAX_SEGMENT",
-    "Canvas",
-    "Frame",
-    "OpenFile",
-    "Page",
-    "Reader",
-    "WholeCanvas",
-    "WholePage",
-    "Writer",
-    "check_segment",
-    "check_size",
-    "one_line",
-    "reason",
-]
+from whorl.foundations.samples import rounded
 
 BLOCKS = {"icc": "colour profile", "exif": "EXIF", "xmp": "XMP", "iptc": "IPTC", "comment": "comment"}
 MAX_PIXELS = 2**29  # what a format that must be decoded whole may declare: 23170 x 23170 pixels
@@ -190,3 +173,22 @@ def one_line(path: Path, remedy: str = "Convert it to a tiled TIFF or to zarr.")
 def reason(error: BaseException) -> str:
     """What an error says, in one line."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def reduced(finer: Any, region: Sequence[slice], shape: Sequence[int]) -> NDArray[Any]:
+    """A region of the array ``finer`` shrunk to ``shape``: along every axis the mean of as many as fall together.
+
+    >>> reduced(np.array([[0, 2, 8], [4, 2, 8]], np.uint8), (slice(0, 1), slice(0, 2)), (1, 2))
+    array([[2, 8]], dtype=uint8)
+    """
+    factors = [max(1, round(have / want)) for have, want in zip(finer.shape, shape, strict=True)]
+    bounds = [
+        (min(part.start * factor, size - 1), min(part.stop * factor, size))
+        for part, factor, size in zip(region, factors, finer.shape, strict=True)
+    ]
+    block = np.asarray(finer[tuple(slice(*pair) for pair in bounds)]).astype(np.float64)
+    wanted = [(part.stop - part.start) * factor for part, factor in zip(region, factors, strict=True)]
+    block = np.pad(block, [(0, want - have) for want, have in zip(wanted, block.shape, strict=True)], mode="edge")
+    split = [number for want, factor in zip(wanted, factors, strict=True) for number in (want // factor, factor)]
+    mean = block.reshape(split).mean(axis=tuple(range(1, 2 * len(factors), 2)))
+    return rounded(mean, np.dtype(finer.dtype).newbyteorder("="))

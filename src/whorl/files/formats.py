@@ -1,26 +1,30 @@
-"""Which reader and writer a file takes: by its first bytes when reading, by its suffix when writing."""
+"""Which reader and writer a file takes: by its first bytes when reading, by its suffix when writing.
+
+:func:`read` and :func:`write` do it with whole pictures in memory.
+"""
 
 import io
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Frame, Reader, Writer, one_line
-from whorl.files.jpeg import JpegWriter
-from whorl.files.pillow import PillowReader
+import numpy as np
+from numpy.typing import NDArray
+
+from whorl.errors import FileError, ShapeError
+from whorl.files.base import MAX_PIXELS, Frame, Reader, Writer, check_size, one_line
+from whorl.files.layout import Layout, Metadata
+from whorl.files.pillow import JpegWriter, PillowReader
 from whorl.files.png import SIGNATURE, PngReader, PngWriter
 from whorl.files.tiff_reader import TiffReader
 from whorl.files.tiff_writer import TiffWriter
 from whorl.files.zarr_arrays import ZarrReader, ZarrWriter
-from whorl.foundations.atomic import beside
-from whorl.foundations.bounded import check_regular
-
-__all__ = ["READ_ONLY", "SUFFIXES", "check_writable", "is_zarr", "kind_of", "open_reader", "open_writer"]
+from whorl.foundations.atomic import beside, check_regular
 
 SUFFIXES = {
     ".png": "png",
@@ -120,3 +124,54 @@ def _kind(path: Path, frames: Sequence[Frame]) -> str:
         known = ", ".join(SUFFIXES)
         raise FileError(f"{path}: no format to write has the suffix {path.suffix!r}. Use one of {known}.")
     return kind
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Samples ``(y, x, channel)`` with their layout and metadata."""
+
+    samples: NDArray[Any]
+    layout: Layout
+    metadata: Metadata = field(default_factory=Metadata)
+
+    @property
+    def colours(self) -> NDArray[Any]:
+        """The channels to filter, without alpha: ``(y, x, colour)``."""
+        return self.samples[..., : self.layout.filtered]
+
+    def with_colours(self, values: NDArray[Any]) -> "Picture":
+        """The picture with other colours, rounded to its type; alpha and metadata stay."""
+        if values.shape != self.colours.shape:
+            raise ShapeError(f"colours of shape {values.shape} do not fit a picture with {self.colours.shape}.")
+        kept = self.samples[..., self.layout.filtered :]
+        return replace(self, samples=np.concatenate((self.layout.round(values), kept), axis=-1))
+
+
+def read(path: str | Path, max_pixels: int = MAX_PIXELS) -> Picture:
+    """The only picture in a file.
+
+    Raises :class:`~whorl.errors.FileError` for what cannot be read, and for several pages (:func:`read_pages`).
+    """
+    pages = read_pages(path, max_pixels)
+    if len(pages) != 1:
+        raise FileError(f"{path}: holds {len(pages)} pages. Use read_pages, which gives them all.")
+    return pages[0]
+
+
+def read_pages(path: str | Path, max_pixels: int = MAX_PIXELS) -> list[Picture]:
+    """All pages of a file, each a picture."""
+    with open_reader(path, max_pixels) as reader:
+        pictures = []
+        for page in reader.pages:
+            layout = page.layout
+            check_size(Path(path), layout.width, layout.height, max_pixels)
+            pictures.append(Picture(page.read(0, layout.height, 0, layout.width), layout, page.metadata))
+        return pictures
+
+
+def write(path: str | Path, pictures: Picture | Sequence[Picture], force: bool = False) -> None:
+    """Write a picture, or several as pages; the file appears when it is complete, or not at all."""
+    pages = [pictures] if isinstance(pictures, Picture) else list(pictures)
+    with open_writer(path, [(page.layout, page.metadata) for page in pages], force) as writer:
+        for canvas, page in zip(writer.canvases, pages, strict=True):
+            canvas.write(0, 0, page.samples)

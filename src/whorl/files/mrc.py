@@ -8,8 +8,6 @@ from whorl.errors import FileError
 from whorl.files.raw_volume import RawVolume, read_head
 from whorl.files.volume import Result, known_spacing
 
-__all__ = ["MrcFile"]
-
 STATISTICS = ("dmin", "dmax", "dmean", "rms")
 HEADER = 1024
 IMOD_STAMP, STAMP_AT, FLAGS_AT = 1146047817, 152, 156

@@ -9,8 +9,6 @@ from whorl.errors import FileError
 from whorl.files.raw_volume import RawVolume, read_head
 from whorl.files.volume import check_perpendicular, known_spacing
 
-__all__ = ["NiftiFile"]
-
 
 class NiftiFile(RawVolume):
     """The stored samples, before the header's scaling, which only stretches them; contrasts are in stored units.

@@ -10,8 +10,6 @@ from whorl.errors import FileError
 from whorl.files.raw_volume import MAX_HEADER, PACKERS, RawVolume, read_head
 from whorl.files.volume import Result, check_perpendicular, known_spacing
 
-__all__ = ["NrrdFile"]
-
 PACKINGS = {"raw": "", "gzip": "gz", "gz": "gz", "bzip2": "bz2", "bz2": "bz2"}
 SPATIAL = ("domain", "space", "none", "???", "stub")  # kinds of axes; a stub has one sample
 DETACHED = ("data file", "datafile")

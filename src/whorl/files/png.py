@@ -15,8 +15,6 @@ from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.pillow import decoded
 from whorl.files.tiff_directory import exif_of, exif_tags, orientation_in
 
-__all__ = ["PngReader", "PngWriter"]
-
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is read as the colours it stands for
 TEXTS = (b"tEXt", b"zTXt", b"iTXt")

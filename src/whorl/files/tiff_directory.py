@@ -12,8 +12,6 @@ from whorl.errors import FileError
 from whorl.files.base import MAX_PAGES
 from whorl.files.layout import Metadata, Tag
 
-__all__ = ["Directories", "directories", "exif_block", "exif_of", "exif_tags", "orientation_in", "packed"]
-
 # bytes of one value, by the data types of TIFF; the last three are those of BigTIFF
 KIND_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8, 17: 8, 18: 8}
 MOST_TAGS = 4096  # of one directory; real ones have some dozens

@@ -17,8 +17,6 @@ from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.tiff_directory import directories, orientation_in
 from whorl.files.tiff_tags import IPTC, XMP, carried_tags, exif_in, only_tiff, resolution, spacing
 
-__all__ = ["TiffReader"]
-
 COLOURS: dict[int, tuple[Colour, int]] = {0: ("grey", 1), 1: ("grey", 1), 2: ("rgb", 3), 5: ("cmyk", 4), 6: ("rgb", 3)}
 PALETTE, YCBCR = 3, 6
 ASSOCIATED = 1  # the first of the extra samples is an alpha by which the colours were multiplied

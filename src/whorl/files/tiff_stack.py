@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.raw import RawSamples
+from whorl.files.raw_volume import RawSamples
 from whorl.files.tiff_reader import TiffReader
 from whorl.files.tiff_tags import ome_spacing, spacing
 from whorl.files.tiff_writer import TiffWriter
 from whorl.files.volume import Box, Result, VolumeFile, known_spacing
-
-__all__ = ["TiffStack", "tiff_stack"]
 
 UNKNOWN = "IQ"
 """How tifffile calls axes of which a file says nothing."""

@@ -5,11 +5,8 @@ from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
-from whorl.files.layout import Tag
+from whorl.files.layout import Tag, in_one_unit
 from whorl.files.tiff_directory import INSIDE, Directories, exif_block
-from whorl.files.units import in_one_unit
-
-__all__ = ["carried_tags", "exif_in", "ome_spacing", "only_tiff", "resolution", "spacing"]
 
 DESCRIPTION = (269, 270, 271, 272, 285, 305, 306, 315, 316, 33432)  # names, dates, devices, OME-XML
 FROM_EXIF = (270, 271, 272, 305, 306, 315, 33432, *INSIDE)  # what an EXIF block has, too

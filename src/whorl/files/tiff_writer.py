@@ -1,4 +1,8 @@
-"""TIFF written piece by piece, in any order: classic up to 4 GiB, BigTIFF beyond, decided when all is written."""
+"""TIFF written piece by piece, in any order: classic up to 4 GiB, BigTIFF beyond, decided when all is written.
+
+The writer of tifffile wants all tiles of all pages in their order, must be told in advance whether a file is a BigTIFF,
+knows no directories within tags (EXIF, GPS), and writes description and resolution anew instead of passing them on.
+"""
 
 import itertools
 import math
@@ -11,13 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import Canvas, Frame, Writer
+from whorl.files.base import Canvas, Frame, Writer, reduced
 from whorl.files.layout import Layout, Metadata, Tag
-from whorl.files.pyramid import reduced
 from whorl.files.tiff_directory import exif_tags, packed
 from whorl.files.tiff_tags import FROM_EXIF, INCHES, IPTC, XMP
-
-__all__ = ["TiffWriter"]
 
 TILE = 256
 LARGE = 2**26  # bytes of a page above which it is tiled

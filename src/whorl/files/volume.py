@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.base import OpenFile, one_line, reason
 from whorl.files.formats import SUFFIXES, kind_of
-from whorl.foundations.bounded import check_regular
-
-__all__ = ["VOLUME_SUFFIXES", "VolumeFile", "check_format", "open_volume", "volume_kind"]
+from whorl.foundations.atomic import check_regular
 
 VOLUME_SUFFIXES = {
     ".mrc": "mrc",
@@ -37,7 +35,7 @@ SHEAR = 1e-3
 SLAB = 2**24
 """Bytes that are passed on at a time."""
 
-Box = tuple[slice, slice, slice]
+Box = tuple[slice, ...]
 """The voxels from a first to before a last one along z, y and x."""
 
 Result = Callable[[int, Box], NDArray[Any]]
@@ -66,8 +64,7 @@ class VolumeFile(OpenFile, ABC):
 
     def whole(self) -> Box:
         """The box that holds all voxels."""
-        z, y, x = (slice(0, size) for size in self.shape)
-        return z, y, x
+        return tuple(slice(0, size) for size in self.shape)
 
     def slabs(self) -> Iterator[Box]:
         """Boxes of whole slices, one after the other, of some megabytes each."""

@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.attributes import KEY, attributes_of, described, turned, upright
 from whorl.files.base import BLOCKS, MAX_PAGES, Canvas, Frame, Page, Reader, Writer, check_segment, check_size
 from whorl.files.layout import Colour, Layout, Metadata, plain_samples
-from whorl.files.ome_zarr import Multiscale, multiscale_of, write_levels
-from whorl.foundations.bounded import check_regular
-
-__all__ = ["ZarrReader", "ZarrWriter", "axes_of"]
+from whorl.files.ome_zarr import KEY, Multiscale, attributes_of, described, multiscale_of, turned, upright, write_levels
+from whorl.foundations.atomic import check_regular
 
 CHUNK = 512
 MAX_CHUNKS = 2**20  # of one page

@@ -13,8 +13,6 @@ from whorl.files.ome_zarr import Multiscale
 from whorl.files.volume import Box, Result, VolumeFile
 from whorl.files.zarr_arrays import ZarrReader, ZarrWriter, place_of
 
-__all__ = ["ZarrVolume", "zarr_volume"]
-
 
 def zarr_volume(path: Path, asked: bool) -> "ZarrVolume | None":
     """The volume in a zarr array or group, or None where no axis is called z and none was ``asked`` for."""
@@ -86,4 +84,4 @@ class ZarrVolume(VolumeFile):
             [slice(start, min(start + side, size)) for start in range(0, size, side)]
             for size, side in zip(self.shape, chunks, strict=True)
         ]
-        return [(z, y, x) for z, y, x in itertools.product(*spans)]
+        return list(itertools.product(*spans))

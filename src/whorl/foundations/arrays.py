@@ -11,8 +11,6 @@ from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.samples import rounded, working_dtype
 
-__all__ = ["check_unmasked", "from_tensor", "placed", "to_tensor"]
-
 Array = TypeVar("Array", bound=Any)
 Module = TypeVar("Module", bound=nn.Module)
 

@@ -1,18 +1,20 @@
-"""Whole or not at all: an output is written beside its place and moved there when it is complete."""
+"""Whole or not at all: an output is written beside its place and moved there when it is complete.
+
+Files that others made are looked at only where they are files.
+"""
 
 import contextlib
 import hashlib
 import os
 import re
 import shutil
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from whorl.errors import FileError
-
-__all__ = ["beside", "check_target", "hidden", "lock", "write_bytes"]
 
 LONGEST = 224  # bytes of a name that leave room for an ending within 255
 
@@ -173,3 +175,17 @@ def _flush(path: Path) -> None:
 def _refused(target: Path, error: Exception) -> FileError:
     reason = getattr(error, "strerror", None) or str(error)
     return FileError(f"{target}: cannot be written ({reason}). Make room there, or choose another place.")
+
+
+def check_regular(path: Path) -> int:
+    """The size of a file in bytes. Pipes and devices, which may keep a reader waiting for ever, are refused."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"{path}: cannot be read ({reason}). Check the path and its permissions.") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise FileError(f"{path}: is a folder, no file. Name a file inside it.")
+    if not stat.S_ISREG(found.st_mode):
+        raise FileError(f"{path}: is a pipe or a device, no file. Copy its contents into a file first.")
+    return found.st_size

@@ -9,8 +9,6 @@ from functools import reduce
 
 from torch import Tensor
 
-__all__ = ["ordered_sum"]
-
 
 def ordered_sum(terms: Iterable[Tensor]) -> Tensor:
     """The sum of the terms, first to last.

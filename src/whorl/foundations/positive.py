@@ -9,8 +9,6 @@ from torch import Tensor, nn
 
 from whorl.foundations import validation
 
-__all__ = ["Positive", "geometric"]
-
 SMALLEST, LARGEST = 1e-15, 1e15
 """Positive numbers stay in this range, so that their squares neither vanish nor overflow in float32."""
 

@@ -6,8 +6,6 @@ import torch
 
 from whorl import __version__
 
-__all__ = ["versions"]
-
 
 def versions() -> dict[str, str]:
     """The versions that produced a result."""

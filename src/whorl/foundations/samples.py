@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from whorl.errors import ShapeError
 
-__all__ = ["rounded", "working_dtype"]
-
 
 def working_dtype(dtype: np.dtype[Any], caller: str = "filter") -> np.dtype[Any]:
     """The float type in which samples of this type are filtered: float64 for what float32 cannot hold exactly.

@@ -4,8 +4,6 @@ import json
 import math
 from typing import Any
 
-__all__ = ["parsed_json", "strict_json"]
-
 
 def strict_json(value: Any, **style: Any) -> str:
     """The text of plain values, with null for NaN and infinity; ``style`` is handed on to :func:`json.dumps`.

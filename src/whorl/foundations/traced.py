@@ -10,8 +10,7 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import torch
-
-__all__ = ["KNOWN", "Traced", "primitive"]
+from torch import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,6 +37,9 @@ class Traced:
 
     def __init__(self, name: str, *arguments: Any) -> None:
         self.name, self.arguments = name, arguments
+        plain = (each.item() if isinstance(each, torch.Tensor) and not each.dim() else each for each in arguments)
+        words = ", ".join(map(str, plain))
+        self._words = words if name == "symbol" else f"{name}({words})"
 
     def dim(self) -> int:
         """As many axes as the responses of an image have."""
@@ -69,8 +71,7 @@ class Traced:
         return id(self)
 
     def __repr__(self) -> str:
-        words = ", ".join(str(each) for each in self.arguments)
-        return words if self.name == "symbol" else f"{self.name}({words})"
+        return self._words
 
 
 def _operator(name: str, *, turned: bool = False) -> Callable[[Traced, Any], Traced]:
@@ -96,3 +97,20 @@ def primitive(function: F) -> F:
         return Traced(name, *arguments) if noted else function(*arguments)
 
     return cast(F, called)
+
+
+@primitive
+def quotient(x: Tensor | float, y: Tensor) -> Tensor:
+    """``x / y``, with derivatives that are right for tiny and for huge ``y``.
+
+    The derivative by ``y`` holds ``1 / y²``, which leaves single precision for ``y`` beyond 1e-19 and 1e19. So both are
+    multiplied by the power of two that brings ``y`` near one: the quotient stays the same to the last bit.
+
+    >>> y = torch.tensor(1e-25, requires_grad=True)
+    >>> (1e-30 * quotient(1.0, y)).backward()
+    >>> y.grad
+    tensor(-1.0000e+20)
+    """
+    exponent = torch.frexp(y.detach()).exponent.clamp(-120, 120)
+    unit = torch.exp2(-exponent.to(y.dtype))
+    return (x * unit) / (y * unit)

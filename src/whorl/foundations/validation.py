@@ -1,6 +1,8 @@
 """Checks at the public entries. Each message names the caller's value and the remedy; inside, code trusts its input."""
 
 import math
+from collections.abc import Iterable
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
@@ -150,3 +152,17 @@ def spacing(value: Any, caller: str) -> Spacing:
     if not single(value) and len(sizes) not in DIMENSIONS:
         raise ValueError(f"{caller}: spacing must be (h_y, h_x), (h_z, h_y, h_x) or one number, got {value!r}.")
     return Spacing(number(h, "spacing", caller, 0.0, open_low=True) for h in sizes)
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> ValueError:
+    """The error to raise for a name that is none of those known.
+
+    >>> unknown("model", "gerik", ["gerig", "eed"])
+    ValueError("model 'gerik' is unknown; did you mean 'gerig'? Known: gerig, eed.")
+    >>> unknown("model", "foo", ["gerig", "eed"])
+    ValueError("model 'foo' is unknown. Known: gerig, eed.")
+    """
+    names = list(known)
+    near = get_close_matches(str(name).lower().replace("_", "-").replace(" ", "-"), names, n=1)
+    meant = f"; did you mean {near[0]!r}?" if near else "."
+    return ValueError(f"{what} {name!r} is unknown{meant} Known: {', '.join(names)}.")

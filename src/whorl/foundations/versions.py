@@ -4,8 +4,6 @@ from collections.abc import Hashable
 
 from torch import Tensor
 
-__all__ = ["version"]
-
 
 def version(tensor: Tensor) -> Hashable:
     """What differs after every change of the tensor: how often it was written to.

@@ -25,8 +25,6 @@ from whorl.operators import Hessian, Laplacian
 from whorl.schemes import fsi_steps
 from whorl.steps import Numbers
 
-__all__ = ["Filled", "Report", "fill"]
-
 SHORTEST, LONGEST, LONGEST_FOURTH = 10, 160, 2560
 """Steps of a cycle at least, and at most in a linear flow of second and of fourth order."""
 

@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["Level", "coarser", "finer", "pyramid"]
-
 SMALLEST = 4
 """No axis gets shorter than this."""
 

@@ -16,8 +16,6 @@ from whorl.inpainting.pyramid import Level
 from whorl.models import Model
 from whorl.steps import Numbers, Step
 
-__all__ = ["LARGE", "Piece", "Window", "cycle", "pieces", "windows"]
-
 LARGE = 2**20
 """Pixels of all channels together that a window may have; a smaller picture is one window."""
 

@@ -5,17 +5,24 @@ a volume to a volume, and returns numbers. None of them judges: :func:`whorl.tes
 """
 
 from whorl.invariance.angles import AngleError, angle_error
-from whorl.invariance.coincidence import PYTHAGOREAN, TurnError, coincident_points, turn_error
+from whorl.invariance.coincidence import (
+    PYTHAGOREAN,
+    SOLID_TURNS,
+    TurnError,
+    coincident_points,
+    coincident_voxels,
+    solid_turn_error,
+    turn_error,
+)
 from whorl.invariance.filters import FINGERPRINT, Filter
 from whorl.invariance.measure import RotationError, rotation_error
-from whorl.invariance.radius import RadiusError, equal_radius_error, lattice_circle
-from whorl.invariance.space import (
-    SOLID_TURNS,
+from whorl.invariance.radius import (
+    RadiusError,
     SphereError,
-    coincident_voxels,
+    equal_radius_error,
     equal_sphere_error,
+    lattice_circle,
     lattice_sphere,
-    solid_turn_error,
 )
 from whorl.invariance.symmetries import CUBE_SYMMETRIES, SYMMETRIES, SymmetryError, symmetry_error
 

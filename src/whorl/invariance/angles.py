@@ -21,8 +21,6 @@ from torch import Tensor
 from whorl.data.synthetic import GOLDEN_ANGLE, Scene, Turn, render
 from whorl.invariance.filters import FINGERPRINT, Compared, Filter, filtered, root_mean_square
 
-__all__ = ["AngleError", "angle_error"]
-
 
 @dataclass(frozen=True)
 class AngleError(Compared):

@@ -10,8 +10,6 @@ from whorl.data.synthetic import Bump, Turn, render
 from whorl.invariance.coincidence import coincident_points
 from whorl.invariance.evidence import Exhibit
 
-__all__ = ["COLOURS", "draw_evidence", "house_style"]
-
 COLOURS = {"coupled": "#0b6e99", "uncoupled": "#c8553d", "ink": "#2b2d33", "paper": "#ffffff", "rule": "#d9dbe0"}
 TURN = Turn(4, 3, 5)
 SIZE = 161

@@ -26,8 +26,6 @@ from whorl.models.catalogue import names
 if TYPE_CHECKING:
     from whorl.models import Model
 
-__all__ = ["SETTINGS", "Exhibit", "Setting", "counterpart", "defaults_error", "examine", "flow"]
-
 SMUDGED_FINGERPRINT = Faded(Smudged(Whorl(period=24.0), Waves(20.0, cutoff=0.1)), radius=52.0)
 PALE_FINGERPRINT = Faded(Whorl(period=24.0), radius=52.0, strength=0.064)
 

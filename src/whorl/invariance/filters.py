@@ -9,8 +9,6 @@ from torch import Tensor
 from whorl.data.synthetic import Faded, Whorl
 from whorl.errors import ShapeError
 
-__all__ = ["FINGERPRINT", "Compared", "Filter", "filtered", "ratio", "root_mean_square", "values_at", "worst_spread"]
-
 Filter = Callable[[Tensor], Tensor]
 
 FINGERPRINT = Faded(Whorl(period=24.0), radius=52.0, strength=0.288)
@@ -46,15 +44,15 @@ def root_mean_square(values: Tensor) -> float:
 
 
 class Compared:
-    """Base of results that set a difference against what the filter changed."""
+    """Base of results that set a difference, called so or otherwise, against what the filter changed."""
 
-    difference: float
     change: float
+    called = "difference"
 
     @property
     def relative(self) -> float:
-        """Difference over change."""
-        return ratio(self.difference, self.change)
+        """The difference over the change."""
+        return ratio(getattr(self, self.called), self.change)
 
 
 def values_at(u: Tensor, points: Tensor) -> Tensor:

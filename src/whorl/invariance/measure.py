@@ -14,8 +14,6 @@ from whorl.invariance.filters import Filter
 from whorl.invariance.radius import RadiusError, equal_radius_error
 from whorl.invariance.symmetries import SymmetryError, symmetry_error
 
-__all__ = ["RotationError", "rotation_error"]
-
 PIXELS = 9 * 37 * 26 + 225**2 + 6 * 161**2 + 6 * 8 * 81**2
 """All the pixels the four measurements filter: symmetries, hill, turned scenes, windows around probes."""
 

@@ -8,9 +8,7 @@ from math import floor, log2
 import torch
 from torch import Tensor
 
-from whorl.invariance.filters import Filter, filtered, ratio
-
-__all__ = ["CUBE_SYMMETRIES", "SYMMETRIES", "SymmetryError", "symmetry_error"]
+from whorl.invariance.filters import Compared, Filter, filtered
 
 SYMMETRIES: dict[str, Callable[[Tensor], Tensor]] = {
     "unmoved": lambda u: u,
@@ -41,7 +39,7 @@ CUBE_SYMMETRIES: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @dataclass(frozen=True)
-class SymmetryError:
+class SymmetryError(Compared):
     r"""Largest :math:`|F(Su) - S F(u)|` over the pixels, for each symmetry :math:`S`.
 
     Attributes
@@ -67,11 +65,6 @@ class SymmetryError:
     def ulp(self) -> float:
         """The largest difference in units in the last place (of the largest result)."""
         return self.difference / self.spacing
-
-    @property
-    def relative(self) -> float:
-        """The largest difference relative to the largest change."""
-        return ratio(self.difference, self.change)
 
 
 def symmetry_error(

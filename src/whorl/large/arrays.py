@@ -4,6 +4,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 
 from whorl import models
-from whorl.automatic import Filtering, sample_slices
+from whorl.automatic import Filtering
+from whorl.automatic.samples import samples_read
 from whorl.denoising import Denoising
 from whorl.errors import ShapeError
 from whorl.foundations import validation
@@ -20,13 +22,11 @@ from whorl.foundations.arrays import check_unmasked, placed
 from whorl.foundations.samples import rounded, working_dtype
 from whorl.images import check_volume
 from whorl.large.plan import MEMORY, plan, working_bytes
-from whorl.large.run import run
+from whorl.large.run import check, run
 from whorl.large.scratch import Scratch
-from whorl.large.stages import Stage, denoising_stages, network_stages, stages
+from whorl.large.stages import Stage, denoising_stages, fused, halo, network_stages, stages
 from whorl.large.windows import Window, windows
 from whorl.networks import DiffusionNetwork, TrainedNetwork
-
-__all__ = ["map"]
 
 
 def map(
@@ -120,8 +120,6 @@ def map(
         built, chosen = policy.chosen(lambda: _samples(image, axis), policy.space(space))
         steps = stages(placed(built, torch.device(device)), chosen.time, dimension=space, **how)
     if type(image).__module__.partition(".")[0] == "dask":
-        from whorl.large.lazy import map_lazy
-
         return map_lazy(image, steps, axis, memory=memory, device=device)
     out = np.empty(image.shape, image.dtype) if out is None else out
     if tuple(out.shape) != tuple(image.shape):
@@ -157,12 +155,15 @@ def _network_stages(
 def _samples(image: Any, axis: int | None) -> Iterator[torch.Tensor]:
     """Parts of the image that stand for it, as tensors ``(1, c, y, x)`` or ``(1, c, z, y, x)``."""
     kind = working_dtype(image.dtype, "large.map")
-    for place in sample_slices([size for index, size in enumerate(image.shape) if index != axis]):
+
+    def read(place: tuple[Any, ...]) -> torch.Tensor:
         where = [*place]
         if axis is not None:
             where.insert(axis, slice(None))
         part = validation.finite(torch.from_numpy(np.asarray(image[tuple(where)]).astype(kind)), "large.map")
-        yield part[None, None] if axis is None else part.movedim(axis, 0)[None].contiguous()
+        return part[None, None] if axis is None else part.movedim(axis, 0)[None].contiguous()
+
+    return samples_read([size for index, size in enumerate(image.shape) if index != axis], read)
 
 
 def _map_windows(
@@ -179,8 +180,7 @@ def _map_windows(
     kind = working_dtype(image.dtype, "large.map")
     shape = [size for index, size in enumerate(image.shape) if index != axis]
     channels = 1 if axis is None else image.shape[axis]
-    tensor_type = torch.float64 if kind == np.float64 else torch.float32
-    pixel, scratch = working_bytes(steps, channels, tensor_type, len(shape))
+    pixel, scratch = working_bytes(steps, channels, image.dtype, len(shape))
     chosen = plan(shape, steps, tile=tile, bytes_per_pixel=pixel, scratch_cost=scratch, memory=memory)
 
     def place(window: Window) -> tuple[slice, ...]:
@@ -232,3 +232,56 @@ def _axes(image: Any, axis: int | None, sized: bool) -> tuple[int | None, int]:
     if axis is None and space == 3 and not sized:
         check_volume(shape, "large.map")
     return axis if axis is None else axis % len(shape), space
+
+
+def map_lazy(image: Any, steps: tuple[Stage, ...], axis: int | None, *, memory: int, device: str | torch.device) -> Any:
+    """The filtered dask array, not computed yet.
+
+    Every pass is one ``dask.array.map_overlap`` with the exact halo of its steps; how many steps go into a pass is
+    chosen by cost for chunks of this size. Chunks thinner than the halo are merged with their neighbours by dask.
+    """
+    import dask.array as da
+
+    spatial = [index for index in range(image.ndim) if index != axis]
+    shape = [image.shape[index] for index in spatial]
+    channels = 1 if axis is None else image.shape[axis]
+    kind = working_dtype(image.dtype)
+    _, scratch = working_bytes(steps, channels, image.dtype, len(shape))
+    side = max(1, min(max(image.chunks[index]) for index in spatial))
+    chosen = plan(shape, steps, tile=side, scratch_cost=scratch, memory=memory)
+    result = image if axis is None else image.rechunk({axis: -1})  # channels are filtered together
+    chunks = result.chunks
+    for number, part in enumerate(chosen.passes, start=1):
+        last = number == len(chosen.passes)
+        depth = {index: min(halo(part), image.shape[index]) if index in spatial else 0 for index in range(image.ndim)}
+        block = _Block(part, axis, kind, image.dtype if last else kind, number == 1, str(device), image.ndim)
+        result = da.map_overlap(block, result, depth=depth, boundary="none", dtype=block.output, meta=block.meta())
+    return result if result.chunks == chunks else result.rechunk(chunks)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What happens to one chunk with its halo; dask trims the halo from the result."""
+
+    stages: tuple[Stage, ...]
+    axis: int | None
+    kind: np.dtype[Any]
+    output: np.dtype[Any]
+    first: bool
+    device: str
+    axes: int
+
+    def __call__(self, block: NDArray[Any]) -> NDArray[Any]:
+        samples = block.astype(self.kind)
+        planes = samples[None] if self.axis is None else np.moveaxis(samples, self.axis, 0)
+        u = torch.from_numpy(np.ascontiguousarray(planes))[None].to(self.device)
+        if self.first:
+            check(u, self.stages)
+        with torch.no_grad():
+            for stage in fused(self.stages):
+                u = stage.apply(u)
+        result: NDArray[Any] = u[0].cpu().numpy()
+        return rounded(result[0] if self.axis is None else np.moveaxis(result, 0, self.axis), self.output)
+
+    def meta(self) -> NDArray[Any]:
+        return np.empty((0,) * self.axes, self.output)

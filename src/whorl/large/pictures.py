@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from whorl.automatic.samples import samples_read
 from whorl.errors import FileError
 from whorl.files.base import Canvas, Page
 from whorl.files.formats import check_writable, open_reader, open_writer
@@ -21,9 +22,7 @@ from whorl.large.plan import Plan, plan, window_bytes, working_bytes
 from whorl.large.run import run, scaled
 from whorl.large.scratch import Scratch
 from whorl.large.stages import Stage
-from whorl.large.windows import Window, samples, windows
-
-__all__ = ["Job", "Pages", "colours_of", "filter_file", "inspect", "sample_blocks"]
+from whorl.large.windows import Window, window_at, windows
 
 STRIP = 64  # rows copied at a time
 SAMPLED_PAGES = 8  # of a stack, when something is measured on all of it
@@ -43,24 +42,6 @@ class Job:
     plans: tuple[Plan, ...]
 
 
-def inspect(
-    source: Path,
-    target: Path,
-    choose: Choose,
-    *,
-    tile: int | None = None,
-    pages: Pages = "separate",
-    memory: int | None = None,
-) -> Job:
-    """Look at a file, check that the target can hold its result, and plan; nothing is written."""
-    with open_reader(source) as reader:
-        found = _coupled(source, reader.pages) if pages == "channels" else reader.pages
-        check_writable(target, [(page.layout, page.metadata) for page in reader.pages])
-        chosen = zip(found, choose(found), strict=True)
-        plans = tuple(_plan(page, tuple(stages), (1, 1), tile, memory) for page, stages in chosen)
-        return Job(tuple(page.layout for page in found), plans)
-
-
 def filter_file(
     source: Path,
     target: Path,
@@ -72,6 +53,7 @@ def filter_file(
     memory: int | None = None,
     force: bool = False,
     advance: Callable[[float], None] | None = None,
+    dry_run: bool = False,
 ) -> Job:
     """Filter a picture file into another; the target appears when it is complete, or not at all.
 
@@ -93,10 +75,17 @@ def filter_file(
         Whether a target that exists is replaced.
     advance : callable, optional
         Called with the share of the work done, summing up to 1.
+    dry_run : bool
+        Only look at the file, check that the target can hold its result, and plan; nothing is written.
     """
     with open_reader(source) as reader:
         found = _coupled(source, reader.pages) if pages == "channels" else reader.pages
         frames = [(page.layout, page.metadata) for page in reader.pages]
+        if dry_run:
+            check_writable(target, frames)
+            chosen = zip(found, choose(found), strict=True)
+            planned = tuple(_plan(page, tuple(stages), (1, 1), tile, memory) for page, stages in chosen)
+            return Job(tuple(page.layout for page in found), planned)
         with open_writer(target, frames, force) as writer:
             joint: Sequence[Canvas] = (
                 [_Together(writer.canvases, frames[0][0])] if pages == "channels" else writer.canvases
@@ -124,9 +113,8 @@ def sample_blocks(pages: Sequence[Page]) -> Iterator[NDArray[Any]]:
     """
     count = min(len(pages), SAMPLED_PAGES)
     for page in (pages[number * len(pages) // count] for number in range(count)):
-        read = colours_of(page)
-        for window in samples(page.layout.height, page.layout.width):
-            yield read(window)
+        shape, read = (page.layout.height, page.layout.width), colours_of(page)
+        yield from samples_read(shape, lambda place, read=read: read(window_at(place)))  # type: ignore[misc]
 
 
 def _filter_page(
@@ -152,8 +140,7 @@ def _filter_page(
 
 def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], tile: int | None, memory: int | None) -> Plan:
     layout = page.layout
-    kind = torch.float64 if working_dtype(layout.dtype) == np.float64 else torch.float32
-    pixel, scratch = working_bytes(stages, layout.filtered, kind)
+    pixel, scratch = working_bytes(stages, layout.filtered, layout.dtype)
     budget, whole = window_bytes(memory)
     return plan(
         (layout.height, layout.width), stages, tile=tile, grain=grain, bytes_per_pixel=pixel, scratch_cost=scratch,

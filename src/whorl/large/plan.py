@@ -17,14 +17,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from whorl import engines
 from whorl.errors import ShapeError
+from whorl.foundations.samples import working_dtype
 from whorl.large.stages import Stage, halo
-
-__all__ = ["MEMORY", "Plan", "plan", "size_in_words", "whole_bytes", "window_bytes", "working_bytes"]
 
 MEMORY = 3 * 2**27
 """Bytes that the computation in one window may take, if nobody says otherwise."""
@@ -144,9 +144,9 @@ def whole_bytes() -> int:
 
 
 def working_bytes(
-    stages: Sequence[Stage], channels: int, dtype: torch.dtype, dimension: int = 2
+    stages: Sequence[Stage], channels: int, samples: np.dtype[Any], dimension: int = 2
 ) -> tuple[float, float]:
-    """Bytes a pixel takes while a stage runs, and what a pixel of scratch costs relative to the stage.
+    """Bytes a pixel of that type takes while a stage runs, and what a pixel of scratch costs relative to the stage.
 
     Networks for photographs say so themselves. Models and blocks tell by the number of their responses and by the
     engine that takes their steps; anything else is taken for 32 responses in the reference.
@@ -154,6 +154,7 @@ def working_bytes(
     own_count = next((f for stage in stages if (f := getattr(stage.apply, "bytes_per_pixel", None)) is not None), None)
     if own_count is not None:
         return float(own_count(channels)), SCRATCH_COST / 32
+    dtype = torch.float64 if working_dtype(samples) == np.float64 else torch.float32
     responses, kind = 32.0, "reference"
     step = next((found for stage in stages if (found := _diffusion_step(stage)) is not None), None)
     if step is not None:

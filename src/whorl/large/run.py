@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl.foundations import validation
-from whorl.large.journal import Journal
 from whorl.large.plan import Plan
-from whorl.large.scratch import Scratch
+from whorl.large.scratch import Journal, Scratch
 from whorl.large.stages import Stage, fused, halo
 from whorl.large.windows import Window, windows
-
-__all__ = ["Read", "Write", "check", "in_window", "run", "scaled"]
 
 Read = Callable[[Window], NDArray[Any]]
 """Gives the samples ``(c, y, x)`` or ``(c, z, y, x)`` of a window, in float32 or float64."""

@@ -17,8 +17,6 @@ from whorl.models import Model
 from whorl.networks import DiffusionNetwork
 from whorl.schemes import Progress, check_step, equal_steps
 
-__all__ = ["Stage", "denoising_stages", "fused", "halo", "network_stages", "stages"]
-
 FUSED_REACH = 2  # compiled engines take several steps at once where they look no further than this
 FUSED_STEPS = 4  # so many at once: nearly as fast as all of them, and progress can be told in between
 

@@ -15,19 +15,17 @@ from numpy.typing import NDArray
 from torch import nn
 
 from whorl import __version__
+from whorl.automatic.samples import samples_read
 from whorl.errors import FileError
 from whorl.files.formats import SUFFIXES
-from whorl.files.volume import Box, VolumeFile, check_format
+from whorl.files.volume import VolumeFile, check_format
 from whorl.foundations.atomic import beside, hidden
 from whorl.foundations.samples import rounded, working_dtype
-from whorl.large.journal import Journal
 from whorl.large.plan import RESERVE, Plan, plan, size_in_words, window_bytes, working_bytes
 from whorl.large.run import run, scaled
-from whorl.large.scratch import Scratch
+from whorl.large.scratch import Journal, Scratch
 from whorl.large.stages import Stage
-from whorl.large.windows import Window, samples
-
-__all__ = ["filter_volume", "plan_volume", "sample_boxes", "work_folder"]
+from whorl.large.windows import Window, window_at
 
 SAMPLED = 2
 """Volumes of a series on which something is measured that is one for all of them."""
@@ -38,16 +36,15 @@ def sample_boxes(file: VolumeFile) -> Iterator[NDArray[Any]]:
     kind = working_dtype(file.dtype)
     count = min(file.count, SAMPLED)
     for number in (index * file.count // count for index in range(count)):
-        for window in samples(*file.shape):
-            yield file.read(number, _box(window)).astype(kind)
+        read = partial(file.read, number)
+        yield from samples_read(file.shape, lambda place, read=read: read(place).astype(kind))  # type: ignore[misc]
 
 
 def plan_volume(
     file: VolumeFile, stages: Sequence[Stage], *, tile: int | None = None, memory: int | None = None
 ) -> Plan:
     """How the volumes of a file would be cut, with ``memory`` bytes for the whole process."""
-    kind = torch.float64 if working_dtype(file.dtype) == np.float64 else torch.float32
-    voxel, scratch = working_bytes(stages, file.channels, kind, 3)
+    voxel, scratch = working_bytes(stages, file.channels, file.dtype, 3)
     voxel += 2 * file.channels * file.dtype.itemsize  # as read, and as rounded for writing
     budget, whole = window_bytes(memory)
     chosen = plan(
@@ -116,7 +113,7 @@ def filter_volume(
             results.append(Scratch(place, file.shape, None if journal is None else "result"))
             stack.callback(results[-1].release)
             _filter_one(file, number, chosen, results[-1], device, journal, tell)
-        file.write(part, target.name, lambda number, place: results[number].read(_window(place)))
+        file.write(part, target.name, lambda number, place: results[number].read(window_at(place)))
     return chosen, resumed
 
 
@@ -139,7 +136,7 @@ def _filter_one(
     result.reopen(file.channels, file.dtype)
 
     def read(window: Window) -> NDArray[Any]:
-        block = file.read(number, _box(window))
+        block = file.read(number, window.slices)
         if finish is None and block.dtype.kind == "f" and not np.isfinite(block).all():
             broken = np.argwhere(~np.isfinite(block))[0, 1:] + window[::2]
             where = ", ".join(str(n) for n in broken[::-1])
@@ -151,7 +148,7 @@ def _filter_one(
 
     def write(window: Window, block: NDArray[Any]) -> None:
         samples = rounded(block, file.dtype)
-        result.write(window, samples if finish is None else finish(file.read(number, _box(window)), samples))
+        result.write(window, samples if finish is None else finish(file.read(number, window.slices), samples))
         if journal is not None:
             result.flush()
 
@@ -217,12 +214,3 @@ def _identity(file: VolumeFile, chosen: Plan, device: str) -> str:
         known = entry.stat()
         digest.update(repr((str(entry.resolve()), known.st_size, known.st_mtime_ns, known.st_ctime_ns)).encode())
     return digest.hexdigest()
-
-
-def _box(window: Window) -> Box:
-    z, y, x = window.slices
-    return z, y, x
-
-
-def _window(place: Box) -> Window:
-    return Window(*(n for part in place for n in (part.start, part.stop)))

@@ -4,10 +4,6 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from whorl.automatic import sample_slices
-
-__all__ = ["Window", "samples", "windows"]
-
 
 class Window(tuple[int, ...]):
     """The pixels from a first to before a last one along every axis: ``Window(top, bottom, left, right)``.
@@ -68,7 +64,6 @@ def windows(shape: Sequence[int], sides: Sequence[int]) -> Iterator[Window]:
         yield Window(*(n for start, side, size in ends for n in (start, min(start + side, size))))
 
 
-def samples(*shape: int) -> Iterator[Window]:
-    """Windows that stand for the image when something is measured on it; see :func:`whorl.automatic.sample_slices`."""
-    for place in sample_slices(shape):
-        yield Window(*(n for part in place for n in (part.start, part.stop)))
+def window_at(place: Sequence[slice]) -> Window:
+    """The window at a place that is told by slices."""
+    return Window(*(n for part in place for n in (part.start, part.stop)))

@@ -14,8 +14,6 @@ from whorl.models.constructors import Setting, paper_scales
 from whorl.models.model import Model
 from whorl.operators import ScaleSampling
 
-__all__ = ["build", "uncoupled_twin"]
-
 DIFFUSIVITY = "exponential"
 """The paper's diffusivity, for models that have one."""
 

@@ -4,11 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from whorl.foundations.names import unknown
+from whorl.foundations.validation import unknown
 from whorl.models import constructors
 from whorl.models.constructors import Parts, Setting
-
-__all__ = ["ROWS", "Row", "Rule", "names", "row"]
 
 SECOND_ORDER_ALPHA = 0.41
 LAPLACIAN_ALPHA = 1 / 6
@@ -57,7 +55,7 @@ class Row:
     make: Callable[[Setting], Parts]
     rule: Rule | None
     in_table: bool = True
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ("diffusivity", "alpha", "cell", "sigma")
     alpha: float = SECOND_ORDER_ALPHA
     alpha_in_space: float = SPACE_ALPHA
     gamma: float = 0.0
@@ -91,7 +89,6 @@ ROWS: tuple[Row, ...] = (
         "(7)",
         constructors.perona_malik,
         Rule(1.5, 0.9),
-        options=("diffusivity", "alpha", "cell", "sigma"),
         weighed=True,
     ),
     Row(
@@ -108,7 +105,6 @@ ROWS: tuple[Row, ...] = (
         "(11)",
         constructors.you_kaveh,
         Rule(5.5, 1.0),
-        options=("diffusivity", "alpha", "cell", "sigma"),
         alpha=LAPLACIAN_ALPHA,
         alpha_in_space=LAPLACIAN_ALPHA,
         start={"contrast": 48, "time": 4},
@@ -146,7 +142,6 @@ ROWS: tuple[Row, ...] = (
         "(21)",
         constructors.gerig,
         Rule(1.9, 0.9),
-        options=("diffusivity", "alpha", "cell", "sigma"),
         plate=(70.0, 1.2),
         weighed=True,
     ),
@@ -220,7 +215,6 @@ ROWS: tuple[Row, ...] = (
         constructors.uncoupled,
         Rule(1.2, 0.95),
         in_table=False,
-        options=("diffusivity", "alpha", "cell", "sigma"),
     ),
     Row(
         "eed",

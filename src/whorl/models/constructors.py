@@ -22,8 +22,6 @@ from whorl.operators import (
     sample_scales,
 )
 
-__all__ = ["Parts", "Setting"]
-
 Parts: TypeAlias = tuple[Operator, Activation, Operator | None]
 """Operator, activation and structure operator of a model; see :class:`whorl.models.Model`."""
 

@@ -28,8 +28,6 @@ from whorl.schemes import (
 )
 from whorl.steps import Described, Numbers, Step
 
-__all__ = ["Model"]
-
 
 class Model(nn.Module):
     r"""The flow :math:`\partial_t u = -K^* \Phi(K u)` of an operator and an activation, on images ``(n, c, y, x)``.

@@ -9,9 +9,6 @@ from whorl.networks.scheduled import ScheduledNetwork
 from whorl.networks.spec import NAMED, NetworkSpec
 from whorl.networks.trained import TrainedNetwork, build_network, named
 
-PhotoCard, load_photo_card = ModelCard, load_card
-"""Names from before there was one card for all networks."""
-
 __all__ = [
     "NAMED",
     "Denoiser",
@@ -19,7 +16,6 @@ __all__ = [
     "ModelCard",
     "MultiscaleNetwork",
     "NetworkSpec",
-    "PhotoCard",
     "PhotoNetwork",
     "PhotoSpec",
     "ScheduledNetwork",
@@ -28,7 +24,6 @@ __all__ = [
     "build_network",
     "load",
     "load_card",
-    "load_photo_card",
     "named",
     "photo_networks",
 ]

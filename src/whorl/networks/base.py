@@ -18,8 +18,6 @@ from whorl.networks.trained import TrainedNetwork
 from whorl.operators import CellGradient, ScaleSampling, ScaleStack, sample_scales
 from whorl.steps import Numbers, Step
 
-__all__ = ["DiffusionNetwork", "Values", "activation", "scale_stack"]
-
 Values = dict[str, list[float]]
 
 

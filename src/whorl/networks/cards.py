@@ -18,13 +18,10 @@ import torch
 from torch import Tensor
 
 from whorl.errors import FileError
-from whorl.foundations.atomic import write_bytes
-from whorl.foundations.bounded import check_regular
+from whorl.foundations.atomic import check_regular, write_bytes
 from whorl.foundations.provenance import versions
 from whorl.foundations.strict_json import parsed_json, strict_json
 from whorl.networks.trained import Spec, TrainedNetwork
-
-__all__ = ["ENDING", "FORMAT", "VERSION", "ModelCard", "Run", "available", "load", "load_card", "photo_networks"]
 
 FORMAT, VERSION = "whorl network", "2"
 FIRST = ("whorl photo network", "1")  # one run of a network for photographs, whose tensors have plain names

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from whorl.engines.selection import undisturbed
 from whorl.errors import ShapeError
 
 if TYPE_CHECKING:
     from whorl.networks.trained import TrainedNetwork
-
-__all__ = ["REFERENCE_LEVEL", "Denoiser", "trained_for", "value_range"]
 
 REFERENCE_LEVEL = 25.0
 """The level whose logarithm gates count as 0."""
@@ -71,6 +70,11 @@ class Denoiser:
 
     def __call__(self, u: Tensor) -> Tensor:
         """The denoised picture ``(n, c, y, x)``."""
+        with undisturbed(u), torch.no_grad():
+            return self.differentiable(u)
+
+    def differentiable(self, u: Tensor) -> Tensor:
+        """The same, for those who train."""
         middle, factor, channels = 0.5 * (self.low + self.high), self.factor, self.network.channels
         if channels > 1 and u.shape[1] != channels:
             raise ShapeError(
@@ -80,8 +84,7 @@ class Denoiser:
         v = factor * (u - middle) + MIDDLE
         single = v.flatten(0, 1)[:, None] if channels == 1 else v
         level = self.noise * factor
-        with torch.no_grad():
-            parts = [share * self._removed(network, single.float(), level) for network, share in self.shares(level)]
+        parts = [share * self._removed(network, single.float(), level) for network, share in self.shares(level)]
         found: Tensor = middle + (sum(parts[1:], parts[0]).to(u.dtype).reshape(v.shape) - MIDDLE) / factor
         smallest = _smallest(self.second or self.network)
         return found if level >= smallest else u + (level / smallest) ** 2 * (found - u)

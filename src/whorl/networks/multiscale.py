@@ -7,8 +7,6 @@ from whorl.networks.base import DiffusionNetwork, activation, scale_stack
 from whorl.networks.spec import NetworkSpec
 from whorl.steps import Numbers, Step
 
-__all__ = ["MultiscaleNetwork"]
-
 
 class MultiscaleNetwork(DiffusionNetwork):
     r"""Ten explicit steps of multiscale diffusion with trained parameters.

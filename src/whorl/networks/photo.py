@@ -17,8 +17,6 @@ from whorl.networks.denoiser import REFERENCE_LEVEL, trained_for
 from whorl.networks.trained import STRUCTURES, Spec, TrainedNetwork
 from whorl.operators.steerable import SteerableMap
 
-__all__ = ["NAMED_PHOTO", "PhotoNetwork", "PhotoSpec"]
-
 
 @dataclass(frozen=True)
 class PhotoSpec(Spec, kind="photo"):

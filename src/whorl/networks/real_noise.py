@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from whorl.automatic.noise import box
-from whorl.automatic.noise_model import NoiseModel, gaussian_weights
+from whorl.automatic.noise import blank, box
+from whorl.automatic.noise_model import NoiseModel, neighbours
 from whorl.networks.denoiser import Denoiser, value_range
 
 if TYPE_CHECKING:
     from whorl.networks.trained import TrainedNetwork
-
-__all__ = ["RealDenoiser", "neighbours", "real_denoiser"]
 
 KEPT = 63
 """Side of the squares over which the mean of what is removed is put back: intensities are measurements."""
@@ -22,10 +20,12 @@ KEPT = 63
 
 @dataclass(frozen=True)
 class RealDenoiser:
-    r"""Removes noise of any model: :math:`v = T^{-1}(D(T(u)))` with the unbiased inverse, then :math:`v + B(u - v)`.
+    r"""Removes noise of any model: :math:`v = T^{-1}(D(T(u)))` with the unbiased inverse, then :math:`v + B(u - E(v))`.
 
-    :math:`B` is the mean over a square of 63 pixels. What is left of the bias in transform and network is taken away by
-    it, so that the mean of every channel is that of the picture; of the noise it brings back less than a thousandth.
+    :math:`E(v)` is the mean of noisy pictures whose clean one is v: v itself, but for Rician noise. :math:`B` is the
+    mean over a square of 63 pixels. What is left of the bias in transform and network is taken away by it, so that the
+    mean of every channel is that of the picture; of the noise it brings back less than a thousandth.
+    Blank parts, such as the paper around a section, have no noise and stay as they are.
 
     Attributes
     ----------
@@ -44,8 +44,9 @@ class RealDenoiser:
         each = t.split(1, 1) if len(self.denoisers) > 1 else (t,)
         denoised = torch.cat([denoiser(part) for denoiser, part in zip(self.denoisers, each, strict=True)], 1)
         found = self.model.restore(denoised)
-        mean = box((u - found).double(), (1, 1, KEPT, KEPT)) / KEPT**2
-        return found + mean.to(u.dtype)
+        mean = box((u - self.model.mean_at(found)).double(), (1, 1, KEPT, KEPT)) / KEPT**2
+        empty = torch.stack([blank(plane) for plane in u.flatten(0, 1)]).view(u.shape)
+        return torch.where(empty, u, found + mean.to(u.dtype))
 
     @property
     def reach(self) -> int:
@@ -80,13 +81,3 @@ def real_denoiser(
         widths = model.correlation[k : k + 1] if separate and len(model.correlation) > 1 else model.correlation
         found.append(Denoiser(network, 1.0, low, high, sum(map(neighbours, widths)) / len(widths), second))
     return RealDenoiser(model, tuple(found))
-
-
-def neighbours(width: float) -> float:
-    """The correlation between neighbours of white noise after a Gaussian of this width.
-
-    >>> neighbours(0.0), round(neighbours(1.0), 2)
-    (0.0, 0.78)
-    """
-    weights = gaussian_weights(width)
-    return float((weights[1:] * weights[:-1]).sum()) if width else 0.0

@@ -9,8 +9,6 @@ from whorl.networks.base import DiffusionNetwork, activation, scale_stack
 from whorl.networks.spec import NetworkSpec
 from whorl.steps import Described, Numbers, Step
 
-__all__ = ["ScheduledNetwork"]
-
 
 class ScheduledNetwork(DiffusionNetwork):
     r"""Explicit steps with weights that depend smoothly on scale and step, separately for flux and structure.

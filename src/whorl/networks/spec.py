@@ -11,8 +11,6 @@ from whorl.networks.trained import STRUCTURES, Spec
 if TYPE_CHECKING:
     from whorl.networks.base import DiffusionNetwork
 
-__all__ = ["BETTER", "NAMED", "PRINTED", "Coupling", "NetworkSpec"]
-
 Coupling = Literal["uncoupled", "isotropic", "anisotropic"]
 
 

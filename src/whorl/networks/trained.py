@@ -17,8 +17,6 @@ from whorl.foundations.arrays import from_tensor, placed, to_tensor
 from whorl.foundations.types import Image
 from whorl.networks.denoiser import Denoiser, value_range
 
-__all__ = ["STRUCTURES", "Spec", "TrainedNetwork", "build_network", "named"]
-
 
 class Spec(ABC):
     """The structure of a network as a frozen dataclass; a subclass names its ``kind``, by which files know it."""

@@ -21,8 +21,6 @@ from whorl.foundations.types import Image, Responses, Spacing
 from whorl.operators.derivative import Derivative
 from whorl.operators.symbol import maximum_bound
 
-__all__ = ["Around", "Operator", "Scaled", "Stacked"]
-
 
 class Operator(nn.Module, ABC):
     """Base of all operators from images to responses.

@@ -10,8 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["along", "fold", "mirror", "placed"]
-
 
 def mirror(u: Tensor, *radii: int) -> Tensor:
     """Extend the last axes by one radius each on either side; a single number serves all axes after the second.

@@ -11,8 +11,6 @@ from whorl.operators.boundary import along
 from whorl.operators.derivative import Taps
 from whorl.operators.smoothing import convolved, gaussian_weights
 
-__all__ = ["CellSmoothing"]
-
 
 class CellSmoothing(nn.Module):
     r"""The Gaussian of :class:`Smoothing` for fields on cells, ``(n, c, s, k, y+1, x+1)``, and of volumes alike.

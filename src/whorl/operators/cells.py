@@ -7,15 +7,13 @@ import torch
 from torch import Tensor
 
 from whorl.foundations import validation
-from whorl.foundations.names import unknown
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Image, Responses, SpacingLike
+from whorl.foundations.validation import unknown
 from whorl.operators.base import Operator
 from whorl.operators.derivative import Derivative
 from whorl.operators.haar import Detail, channels, details, haar, haar_adjoint
 from whorl.operators.wide import STEEPEST, squared_transfers, wide, wide_adjoint
-
-__all__ = ["CELLS", "CellGradient", "Detail", "border_weights", "channels", "details", "haar", "haar_adjoint"]
 
 CELLS = ("compact", "wide")
 """The paper's cell of 2x2 pixels, and that of 4x4, on which turned pictures differ least."""

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-__all__ = ["Derivative", "Taps"]
-
 Taps = tuple[float, ...]
 """The weights :math:`w_0, \\dots, w_R` of a Gaussian along one axis."""
 

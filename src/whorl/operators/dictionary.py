@@ -11,8 +11,6 @@ from whorl.operators.base import Around, Operator, per_scale
 from whorl.operators.laplacian import Laplacian
 from whorl.operators.smoothing import Smoothing
 
-__all__ = ["Dictionary", "LaplacianPower"]
-
 
 class LaplacianPower(nn.Module):
     r"""The rotationally invariant image filter :math:`(\frac{1}{4}\Delta)^m G_\sigma`, to be listed in a dictionary.

@@ -12,8 +12,6 @@ from whorl.operators.boundary import fold, mirror
 from whorl.operators.cells import border_weights
 from whorl.operators.derivative import Derivative
 
-__all__ = ["DirectionalDerivatives", "cubic_weights"]
-
 # The 4x4 taps around a cell centre fall into eight pairs that lie opposite each other. Working with the eight
 # differences makes constants vanish exactly and shares the work between all directions.
 _PAIRS = [(row, column) for row in range(2) for column in range(4)]

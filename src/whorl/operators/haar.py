@@ -23,8 +23,6 @@ from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Image
 from whorl.operators.boundary import fold, mirror, placed
 
-__all__ = ["Detail", "channels", "details", "haar", "haar_adjoint"]
-
 Detail = tuple[int, ...]
 """The directions along which a Haar detail takes differences: ``(0,)`` is p, ``(0, 1)`` is r of the plane."""
 

@@ -13,8 +13,6 @@ from whorl.operators.base import Operator
 from whorl.operators.boundary import along, fold, mirror, placed
 from whorl.operators.derivative import Derivative
 
-__all__ = ["Hessian"]
-
 
 class Hessian(Operator):
     r"""Second derivatives (xx, xy, yx, yy) at the pixels; their leading error turns with the image.

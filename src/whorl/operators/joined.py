@@ -5,8 +5,6 @@ from torch import Tensor
 
 from whorl.operators.steerable import SteerableMap
 
-__all__ = ["JoinedMap"]
-
 
 class JoinedMap(SteerableMap):
     r"""The fields of one map of the first channels, and of another map of the last.

@@ -10,8 +10,6 @@ from whorl.operators.base import Operator
 from whorl.operators.cells import CellGradient
 from whorl.operators.derivative import Derivative
 
-__all__ = ["Laplacian"]
-
 
 class Laplacian(Operator):
     r"""The nine-point Laplacian (27 points in space) :math:`\Delta_\alpha = -K^* K` of the cell gradient.

@@ -6,8 +6,6 @@ from torch import Tensor, nn
 from whorl.foundations.types import Image, Responses
 from whorl.operators.base import Around, Operator
 
-__all__ = ["Mixed"]
-
 
 class Mixed(Around):
     r"""An operator whose responses are mixed over the image channels: :math:`v_f = \sum_c w_{fc}\, K u_c`.

@@ -7,8 +7,6 @@ from torch import Tensor, nn
 
 from whorl.operators.steerable import SteerableMap
 
-__all__ = ["NormEstimate"]
-
 _NODES = 9
 
 

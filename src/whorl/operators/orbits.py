@@ -18,21 +18,6 @@ from torch import Tensor
 
 from whorl.operators.steerable import SteerableMap
 
-__all__ = [
-    "EQUAL",
-    "GROUP",
-    "ODD",
-    "OPPOSITE",
-    "RADIUS",
-    "TWICE_ODD",
-    "Factors",
-    "coefficients",
-    "factors",
-    "grouped",
-    "padded",
-    "places",
-]
-
 RADIUS = 2
 
 GROUP = 4

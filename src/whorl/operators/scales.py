@@ -16,8 +16,6 @@ from whorl.operators.base import Around, Operator, per_scale
 from whorl.operators.derivative import Derivative
 from whorl.operators.smoothing import TRUNCATE, Smoothing
 
-__all__ = ["ScaleSampling", "ScaleStack", "sample_scales"]
-
 
 class ScaleSampling(NamedTuple):
     r"""Scales :math:`\sigma_\ell` and the steps :math:`\omega_\ell = \sigma_{\ell+1} - \sigma_\ell` between them."""

@@ -14,8 +14,6 @@ from whorl.operators.base import Around, Operator
 from whorl.operators.boundary import along, mirror
 from whorl.operators.derivative import Derivative, Taps
 
-__all__ = ["Composed", "Smoothing", "gaussian_weights"]
-
 TRUNCATE = 4.0
 """Where the Gaussian is cut, in standard deviations: the weights left out sum up to 6e-5."""
 

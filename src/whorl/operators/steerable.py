@@ -16,8 +16,6 @@ from whorl.operators.base import Operator
 from whorl.operators.boundary import fold, mirror
 from whorl.operators.stencils import FREQUENCY, SteerableStencils, steerable_stencils
 
-__all__ = ["SteerableMap"]
-
 
 class SteerableMap(Operator):
     r"""Fields of angular orders 0, 1, 2, ... from all image channels, with learned radial profiles.

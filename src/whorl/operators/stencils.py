@@ -19,8 +19,6 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-__all__ = ["FREQUENCY", "SteerableStencils", "steerable_stencils"]
-
 FREQUENCY = 0.35
 """Cycles per pixel up to which stencils are fitted unless said otherwise."""
 

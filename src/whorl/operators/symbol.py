@@ -15,8 +15,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-__all__ = ["Symbol", "maximum_bound"]
-
 Symbol = Callable[..., Tensor]
 """One angle per axis to the eigenvalue of ``K* K`` there, for tensors that broadcast."""
 

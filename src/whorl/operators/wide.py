@@ -24,8 +24,6 @@ from whorl.foundations.types import Image
 from whorl.operators.boundary import along, fold, mirror, placed
 from whorl.operators.haar import Detail, details
 
-__all__ = ["STEEPEST", "squared_transfers", "wide", "wide_adjoint"]
-
 STEEPEST = 49 / 9
 """The largest value of D, at X = 1."""
 

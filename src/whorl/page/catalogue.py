@@ -7,6 +7,7 @@ knows its formula.
 
 import json
 import math
+import shutil
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -16,25 +17,27 @@ from typing import Any
 import torch
 
 from whorl import diffusivities
-from whorl.automatic import cut, noise, settings
+from whorl.automatic import cut, noise, risk, samples, settings, traces, variance, weighed
 from whorl.engines import REGISTRY
-from whorl.inpainting.methods import METHODS, method
+from whorl.inpainting.images import METHODS, method
 from whorl.models import Model, build, names, uncoupled_twin
 from whorl.models.catalogue import row
 from whorl.operators import DirectionalDerivatives
+from whorl.operators.cells import CELLS
 from whorl.operators.scales import sample_scales
 from whorl.operators.smoothing import TRUNCATE
 from whorl.page.networks import describe_networks, write_networks
 from whorl.steps import Form
 
-__all__ = ["ALPHAS", "TARGET", "describe", "write"]
-
 TARGET = Path(__file__).parent / "static" / "js" / "catalogue.js"
+MEASURE = TARGET.parents[1] / "measure.safetensors"
+"""What the library has learned of noise, for the page as it is."""
+
 ALPHAS = tuple(k / 100 for k in range(51))
 """The positions of the page's slider for alpha; each has its step size in the file, as has each model's default."""
 
 OFFERED = ("alpha", "gamma", "sigma", "rho")
-"""The options of a model that have a slider; the presmoothing where there is some by default."""
+"""The options of a model that have a slider; the presmoothing where the kernel has some."""
 
 
 def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
@@ -46,17 +49,26 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
         "scales": [{"sigma": s, "weight": w} for s, w in zip(sampling.sigma, sampling.omega, strict=True)],
         "directions": directional.weights,
         "diffusivities": {name: {"maximum": _power(name)} for name in _compiled()},
-        "automatic": {"longest": settings.LONGEST},
-        "noise": _constants(noise) | {"cut": _constants(cut)},
+        "automatic": {
+            "longest": settings.LONGEST,
+            "default_time": settings.DEFAULT_TIME,
+            "own": settings.OWN,
+            "rising": risk.RISING,
+            "weighed": _constants(weighed),
+            "samples": _constants(samples),
+        },
+        "noise": _constants(noise)
+        | {"cut": _constants(cut), "variance": _constants(variance), "traces": _constants(traces)},
         "models": {name: _model(name, tuple(alphas)) for name in names()},
         "filling": {way: _filling(way) for way in ("eed", "homogeneous")},
         "networks": describe_networks(),
     }
 
 
-def _constants(module: ModuleType) -> dict[str, float]:
+def _constants(module: ModuleType) -> dict[str, Any]:
     """The numbers of a module, by their names in small letters."""
-    return {name.lower(): value for name, value in vars(module).items() if name.isupper()}
+    named = ((name.lower(), value) for name, value in vars(module).items() if name.isupper())
+    return {name: value for name, value in named if isinstance(value, int | float | tuple | dict)}
 
 
 def write(target: Path = TARGET) -> None:
@@ -72,7 +84,8 @@ def write(target: Path = TARGET) -> None:
 
 def _lines(entries: dict[str, Any]) -> str:
     """One entry on each line, so that a change shows where it is."""
-    return ",\n".join(f'  "{name}": {json.dumps(entry, ensure_ascii=False)}' for name, entry in entries.items())
+    dense = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+    return ",\n".join(f'"{name}":{dense.encode(entry)}' for name, entry in entries.items())
 
 
 def _compiled() -> list[str]:
@@ -95,40 +108,63 @@ def _power(name: str) -> int:
 
 def _model(name: str, alphas: tuple[float, ...]) -> dict[str, Any]:
     entry, model = row(name), build(name)
-    offered = [option for option in OFFERED if option in entry.options and (option != "sigma" or entry.sigma)]
+    offered = [option for option in OFFERED if option in entry.options and (option != "sigma" or _presmoothed(model))]
     options = {option: _default(model, option) for option in offered}
     own = tuple(sorted({*alphas, options["alpha"]})) if "alpha" in options else (None,)
-    built = [build(name) if alpha is None else build(name, alpha=alpha) for alpha in own]
+    built = {cell: [build(name, cell=cell, alpha=alpha) for alpha in own] for cell in _cells(name)}
+    twins = {cell: [uncoupled_twin(each) for each in models] for cell, models in built.items()}
+    steps, others = _steps(built), _steps(twins)
     return {
         "label": entry.label,
         "group": entry.group,
         "use": entry.use,
         "start": dict(entry.start),
-        **_parts(model, [m.automatic_step() for m in built]),
+        **_parts(model, steps),
         "options": options,
         "alphas": list(own),
         "rule": entry.rule and entry.rule._asdict(),
-        "reach": _plain(name, options).reach,
+        "weighed": entry.weighed,
+        "reach": {cell or CELLS[0]: _plain(name, options, cell).reach for cell in built},
         "diffusivities": [d for d in _compiled() if _takes(name, d)],
-        "twin": _parts(uncoupled_twin(model), [uncoupled_twin(m).automatic_step() for m in built]),
+        "twin": _parts(uncoupled_twin(model), {} if others == steps else others),  # none of its own: those of the model
     }
+
+
+def _cells(name: str) -> list[str | None]:
+    """The cells of a model that the kernel has; None is the one that the model has unless told."""
+    if "cell" not in row(name).options:
+        return [None]
+    return [
+        None,
+        *(cell for cell in CELLS[1:] if not REGISTRY["page"].lacks(build(name, cell=cell).description.form())),
+    ]
+
+
+def _steps(models: dict[str | None, list[Model]]) -> dict[str, list[float]]:
+    return {cell or CELLS[0]: [model.automatic_step() for model in each] for cell, each in models.items()}
+
+
+def _presmoothed(model: Model) -> bool:
+    """Whether the kernel smooths before it looks: on the cells of one scale, and where a model does so unless told."""
+    flux = _form(model).flux
+    return model.structure is not None or (flux.name == "cells" and flux.single_scale)
 
 
 def _filling(way: str) -> dict[str, Any]:
     """A way to fill in: its settings, its law, and its largest step."""
     model = method(way)
-    parts = _parts(model, [])
+    parts = _parts(model, {})
     settings = {"alpha": _default(model, "alpha"), **{k: v for k, v in METHODS[way].items() if k != "name"}}
     return {**settings, "law": parts["law"], "joint": parts["joint"], "step": model.step_limit()}
 
 
-def _plain(name: str, options: dict[str, float]) -> Model:
+def _plain(name: str, options: dict[str, float], cell: str | None) -> Model:
     """The model without any Gaussian: the page adds their radii to its reach."""
     none: dict[str, Any] = {option: 0.0 for option in ("sigma", "rho") if option in options}
-    return build(name, **none)
+    return build(name, cell=cell, **none)
 
 
-def _parts(model: Model, steps: list[float]) -> dict[str, Any]:
+def _parts(model: Model, steps: dict[str, list[float]]) -> dict[str, Any]:
     form = _form(model)
     return {
         "operator": form.flux.name,
@@ -150,7 +186,7 @@ def _form(model: Model) -> Form:
 
 def _default(model: Model, option: str) -> float:
     if option == "sigma":
-        return float(model.structure.smoothing.sigma)  # type: ignore[union-attr, arg-type]
+        return float(model.structure.smoothing.sigma) if model.structure else 0.0  # type: ignore[union-attr, arg-type]
     if option == "rho":
         return float(model.activation.smoothing.sigma)  # type: ignore[union-attr]
     form = _form(model)
@@ -169,3 +205,4 @@ if __name__ == "__main__":
     with torch.no_grad():
         write()
         write_networks()
+        shutil.copyfile(traces.FILE, MEASURE)

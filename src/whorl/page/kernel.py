@@ -11,8 +11,6 @@ from whorl.activations.enhancing import SPECTRAL
 from whorl.engines.formulas import WORDS, Node, statements
 from whorl.engines.leaves import LEAVES, SPECTRA, Leaf, Spectrum
 
-__all__ = ["TARGET", "header"]
-
 TARGET = Path(__file__).parents[3] / "web" / "kernel" / "diffusivities.h"
 
 _WORDS = WORDS | {

@@ -20,8 +20,6 @@ from whorl.networks.denoiser import REFERENCE_LEVEL
 from whorl.operators.orbits import factors, grouped
 from whorl.operators.steerable import SteerableMap
 
-__all__ = ["FOLDER", "OFFERED", "describe_networks", "numbers", "write_networks"]
-
 FOLDER = Path(__file__).parent / "static" / "networks"
 
 SMALL = "photo-8k"
@@ -73,7 +71,7 @@ def _names() -> list[str]:
 
 def _structure(network: PhotoNetwork) -> dict[str, Any]:
     spec, form = network.spec, network.each()[0].description().form
-    lacking = REGISTRY["page"].lacks_learned(form, torch.zeros(1, spec.width, 8, 8))
+    lacking = REGISTRY["page"].lacks(form, torch.zeros(1, spec.width, 8, 8))
     if lacking or spec.alternate or spec.stable:
         lacking = lacking or "its blocks are stable, or take turns"
         raise ValueError(f"{spec}: the page's kernel has no loops for this structure: {lacking}.")

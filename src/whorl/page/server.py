@@ -11,8 +11,6 @@ from urllib.parse import unquote
 from whorl.errors import FileError
 from whorl.foundations.atomic import beside
 
-__all__ = ["STATIC", "copy_site", "make_server"]
-
 STATIC = Path(__file__).parent / "static"
 """The folder of the page's files."""
 

@@ -15,12 +15,11 @@ import torch
 from torch import Tensor
 
 from whorl import large, models
-from whorl.automatic import Filtering, sample_slices
+from whorl.automatic import Filtering
+from whorl.automatic.samples import samples_read
 from whorl.files.layout import pixel_aspect
 from whorl.foundations.samples import working_dtype
 from whorl.images import diffuse
-
-__all__ = ["Cancelled", "Job", "contrast_range", "denoise_layer", "filter_layer", "preview_plane"]
 
 LayerData = tuple[Any, dict[str, Any], str]
 Run = Callable[..., Any]
@@ -142,13 +141,10 @@ def _built(
     """The model for the pixels or voxels of the layer, and its contrast."""
     options = {"sigma": sigma} if models.row(model).sigma else {}
     policy = Filtering(model, contrast or None, time, options=options, caller="whorl")
-    built, settings = policy.chosen(lambda: _samples(layer, axes), pixel_aspect(_pixel(layer, axes)))
-    return built, settings.contrast
-
-
-def _pixel(layer: Any, axes: int) -> tuple[float, ...]:
     scale = tuple(float(abs(size)) for size in layer.scale)[-axes:]
-    return (1.0,) * (axes - len(scale)) + scale
+    pixel = (1.0,) * (axes - len(scale)) + scale
+    built, settings = policy.chosen(lambda: _samples(layer, axes), pixel_aspect(pixel))
+    return built, settings.contrast
 
 
 def _parts(layer: Any, axes: int) -> Iterator[Any]:
@@ -167,12 +163,15 @@ def _samples(layer: Any, axes: int = 2) -> list[Tensor]:
     """Parts ``(1, c, y, x)`` of a few planes, or of volumes: as much as a measurement needs, also of huge layers."""
     parts = list(_parts(layer, axes))
     count = min(len(parts), MEASURED_PLANES)
-    found = []
+    found: list[Tensor] = []
     for whole in (parts[number * len(parts) // count] for number in range(count)):
-        for place in sample_slices(whole.shape[:axes]):
+
+        def read(place: tuple[Any, ...], whole: Any = whole) -> Tensor:
             part = np.asarray(whole[place])
             part = np.moveaxis(part[..., :3], -1, 0) if layer.rgb else part[None]
-            found.append(torch.from_numpy(np.ascontiguousarray(part.astype(working_dtype(part.dtype))))[None])
+            return torch.from_numpy(np.ascontiguousarray(part.astype(working_dtype(part.dtype))))[None]
+
+        found += samples_read(whole.shape[:axes], read)
     return found
 
 

@@ -20,8 +20,6 @@ from whorl.plugin.layers import Cancelled, Job, LayerData, contrast_range, denoi
 if TYPE_CHECKING:
     import napari.viewer
 
-__all__ = ["DenoiseWidget", "FilterWidget"]
-
 MILLISECONDS = 100
 """Between two looks at how far the computation is."""
 

@@ -9,8 +9,6 @@ which changes no other cycle.
 import math
 from typing import NamedTuple
 
-__all__ = ["Cycles", "equal_cycles", "growing_cycles"]
-
 GROWTH = 1.17
 """By how much a cycle is longer than the one before it, unless the number of cycles is given.
 

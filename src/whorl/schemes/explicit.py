@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 from whorl.errors import StabilityError
 
-__all__ = ["Progress", "check_step", "equal_steps"]
-
 MOST_STEPS = 1_000_000
 """No filter needs more; whoever asks for more has mistaken a unit."""
 

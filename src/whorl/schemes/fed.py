@@ -8,8 +8,6 @@ within a cycle, the whole cycle is stable all the same: in one dimension, with :
 
 import math
 
-__all__ = ["fed_steps"]
-
 
 def fed_steps(length: int, tau: float) -> list[float]:
     """The steps of one cycle, in an order that keeps rounding errors small in long cycles.

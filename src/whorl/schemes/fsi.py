@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-__all__ = ["extrapolation", "fsi_cycle", "fsi_steps"]
-
 
 def extrapolation(k: int) -> float:
     """The weight ``a_k`` of step ``k``.

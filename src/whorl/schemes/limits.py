@@ -11,8 +11,6 @@ mean as long as :math:`\tau` times the sum of the weights is at most 1. Then the
 from whorl.activations import Activation, Isotropic, Uncoupled
 from whorl.operators import CellGradient, Operator
 
-__all__ = ["automatic_step", "l2_limit", "max_min_limit"]
-
 SAFETY = 0.8
 """The automatic step stays at this share of the L2 limit, at which stripes of the highest frequency hardly decay."""
 

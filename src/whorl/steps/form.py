@@ -16,8 +16,6 @@ from whorl.activations import Activation
 from whorl.operators import Derivative, Operator
 from whorl.operators.derivative import Taps
 
-__all__ = ["Form", "form_of"]
-
 
 @dataclass(frozen=True)
 class Form:

@@ -15,8 +15,6 @@ from whorl.foundations.versions import version
 from whorl.operators.orbits import Factors, factors
 from whorl.operators.steerable import SteerableMap
 
-__all__ = ["GatedForm", "GatedNumbers", "GatedStep"]
-
 
 class GatedNumbers(NamedTuple):
     """The numbers of one application: what its gates add, and the size of its step, None for 1."""
@@ -83,11 +81,11 @@ class GatedStep:
 
     def scales(self) -> Tensor:
         """What the invariants of every field are multiplied with, for one noise level or that of each picture."""
-        return self.gate.scale(self._levels).flatten(1).detach()
+        return self.gate.scale(self._levels).flatten(1)
 
     def offsets(self, bias: Tensor) -> Tensor:
         """The number that the gate of every field adds, likewise."""
-        return self.gate.offset(bias, self._levels).flatten(1).detach()
+        return self.gate.offset(bias, self._levels).flatten(1)
 
     @property
     def _levels(self) -> Tensor | None:
@@ -102,6 +100,11 @@ class GatedStep:
     def parameters(self) -> Iterator[nn.Parameter]:
         """Everything in the modules that may be trained."""
         return (each for part in self.modules() for each in part.parameters())
+
+    def learning(self, u: Tensor, numbers: GatedNumbers) -> bool:
+        """Whether PyTorch records derivatives of an application."""
+        parts = (u, self.level, *numbers, *self.parameters()) if torch.is_grad_enabled() else ()
+        return any(part.requires_grad for part in parts if part is not None)
 
     def _form(self) -> GatedForm | str:
         first, second = factors(self.analysis), factors(self.synthesis)

@@ -1,10 +1,11 @@
 """The description of a step: all that an engine, an export or a page must know to take it."""
 
+import copy
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 import torch
@@ -16,9 +17,8 @@ from whorl.foundations.types import Image, Responses
 from whorl.foundations.versions import version
 from whorl.operators import Operator
 from whorl.steps.form import Form, form_of
-from whorl.steps.substitutes import with_beta, with_contrast
 
-__all__ = ["STEPS", "Described", "Numbers", "Step"]
+M = TypeVar("M", bound=nn.Module)
 
 _KEYS = count(1)
 
@@ -174,3 +174,45 @@ class Described:
         if any(new is not old for new, old in zip(parts, self._parts, strict=True)):
             self._parts, self._step = parts, Step(*parts)
         return self._step
+
+
+def with_contrast(activation: Activation, contrast: Tensor) -> Activation:
+    """The activation with this contrast, a tensor that derivatives reach."""
+    law = activation.law
+    if isinstance(law, nn.Module):  # a law of its own, with a contrast or without
+        return _with(activation, "law", _with(law, "_contrast", _Given(contrast)))
+    twin = _with(activation, "diffusivity", _with(activation.diffusivity, "_contrast", _Given(contrast)))
+    twin.law = law.of(twin.diffusivity)
+    return twin
+
+
+def with_beta(operator: Operator, beta: Tensor | None) -> Operator:
+    """The operator with these weights of its scales; itself where it has none."""
+    return operator if beta is None or operator.numbers()[1] is None else _with(operator, "beta", beta)
+
+
+def without_scale_weights(activation: Activation) -> Activation:
+    """The activation with every scale counted alike."""
+    return _with(activation, "scale_weights", None)
+
+
+class _Given(nn.Module):
+    """A module whose call gives back a tensor."""
+
+    def __init__(self, value: Tensor) -> None:
+        super().__init__()
+        self.value = value
+
+    def forward(self) -> Tensor:
+        return self.value
+
+
+def _with(module: M, name: str, part: Tensor | nn.Module | None) -> M:
+    """A copy with another part, which shares everything else: no module is ever changed for a call."""
+    twin = copy.copy(module)
+    tables = {table: dict(getattr(module, table)) for table in ("_parameters", "_buffers", "_modules")}
+    twin.__dict__.update(tables)
+    tables["_parameters"].pop(name, None)
+    home = tables["_modules"] if isinstance(part, nn.Module) else tables["_buffers"] if part is None else twin.__dict__
+    home[name] = part
+    return twin

@@ -8,12 +8,9 @@ from torch import Tensor, nn
 
 from whorl.training.config import TrainingConfig
 from whorl.training.distributed import Team
-from whorl.training.losses import image_losses
-from whorl.training.method import Method, Seen, image_order, trainable
+from whorl.training.method import Method, Seen, image_losses, image_order, trainable
 from whorl.training.pairs import Pairs
 from whorl.training.turning import turn_penalty
-
-__all__ = ["AdamMethod"]
 
 TURNED_SHARE = 8  # one in so many images of a batch is also turned, where turning is trained
 

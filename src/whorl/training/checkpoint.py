@@ -2,12 +2,16 @@
 
 A checkpoint is a safetensors file: the tensors (parameters, state of the optimiser) and, in its header, a JSON text
 with configuration, history and versions. It is written beside its name, flushed to the disk and renamed, so a crash
-at any moment leaves the previous checkpoint. Nothing in it is ever executed.
+at any moment leaves the previous checkpoint. Nothing in it is ever executed. As long as a run trains, its checkpoint
+belongs to its process alone.
 """
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,11 +20,8 @@ import torch
 from torch import Tensor
 
 from whorl.errors import FileError
-from whorl.foundations.atomic import write_bytes
-from whorl.foundations.bounded import check_regular
+from whorl.foundations.atomic import check_regular, lock, write_bytes
 from whorl.foundations.provenance import versions
-
-__all__ = ["FORMAT", "VERSION", "Checkpoint", "read_checkpoint", "write_checkpoint"]
 
 FORMAT = "whorl checkpoint"
 VERSION = 2
@@ -110,3 +111,42 @@ def _header(path: Path) -> dict[str, str]:
             "Use the whorl that wrote it, or choose another name."
         )
     return dict(header)
+
+
+@contextmanager
+def claimed(checkpoint: Path) -> Iterator[None]:
+    """Keep other processes from training into ``checkpoint`` during the block.
+
+    A small file ``.NAME.lock`` beside it is locked; the lock ends with the process, however it ends.
+    """
+    place = checkpoint.with_name(f".{checkpoint.name}.lock")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = _locked(place)
+    except OSError as error:
+        raise FileError(f"{checkpoint}: cannot be written ({error.strerror}). Choose another folder.") from None
+    if descriptor is None:
+        raise FileError(
+            f"{checkpoint}: another training is writing there. Wait until it has ended, or choose another folder."
+        )
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            place.unlink()
+        os.close(descriptor)
+
+
+def _locked(place: Path) -> int | None:
+    """The open, locked file; None where another process has locked it."""
+    while True:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+        if lock(descriptor) is False:
+            os.close(descriptor)
+            return None
+        try:
+            if os.path.samestat(os.fstat(descriptor), os.stat(place)):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        os.close(descriptor)  # its last owner removed it between our two calls

@@ -5,9 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_type_hints
 
-from whorl.training.losses import Loss
-
-__all__ = ["PROTOCOLS", "TrainingConfig"]
+from whorl.training.method import Loss
 
 Optimiser = Literal["adam", "gauss-newton"]
 Schedule = Literal["constant", "cosine", "annealed"]
@@ -31,7 +29,7 @@ class TrainingConfig:
         Adam's learning rate, and its ``schedule``: ``"constant"``, ``"cosine"`` falling to zero from epoch to epoch, or
         ``"annealed"``, rising during the first ``warmup`` steps and then falling to zero from step to step.
     loss : str
-        What is minimised: ``"mse"``, ``"charbonnier"`` or ``"log"``; see :mod:`whorl.training.losses`.
+        What is minimised: ``"mse"``, ``"charbonnier"`` or ``"log"``; see :mod:`whorl.training.method`.
     clip : float
         Gradients longer than this are shortened to it; 0 leaves them as they are.
     turn : float

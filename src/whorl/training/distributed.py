@@ -12,8 +12,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-__all__ = ["Team", "join_team"]
-
 
 @dataclass(frozen=True)
 class Team:

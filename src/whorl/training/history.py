@@ -1,9 +1,9 @@
-"""What happened during training, one row per epoch."""
+"""What happened during training, one row per epoch, and how it is shown: loss, PSNR and remaining time."""
 
+import sys
+import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
-
-__all__ = ["Epoch", "History"]
 
 
 @dataclass(frozen=True)
@@ -45,3 +45,70 @@ class History:
     def from_dict(cls, values: dict[str, Any]) -> "History":
         """The inverse of :meth:`as_dict`."""
         return cls([Epoch(*row) for row in values["epochs"]], values["stopped"])
+
+
+class Reporter:
+    """Receives every finished epoch; this one shows nothing."""
+
+    def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
+        """Epoch ``done`` of ``total`` has ended; ``remaining`` seconds are expected."""
+
+    def close(self) -> None:
+        """No more epochs will come."""
+
+
+class Lines(Reporter):
+    """A line of text on stderr, at most every two seconds: for log files, and where rich is missing."""
+
+    def __init__(self, title: str = "train", every: float = 2.0) -> None:
+        self.title, self.every, self.next = title, every, 0.0
+
+    def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
+        """Write the line."""
+        if time.monotonic() >= self.next or done == total:
+            self.next = time.monotonic() + self.every
+            print(
+                f"{self.title}: epoch {done}/{total}  {row.words}  {remaining:.0f} s remaining",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
+class Bar(Reporter):
+    """A progress bar (rich) on stderr."""
+
+    def __init__(self, title: str = "train") -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[words]}  {task.fields[left]}"),
+            console=Console(stderr=True),
+        )
+        self.title = title
+        self.task = self.bar.add_task(title, total=None, words="", left="")
+        self.bar.start()
+
+    def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
+        """Move the bar."""
+        left = f"{int(remaining) // 60}:{int(remaining) % 60:02d} remaining"
+        self.bar.update(self.task, completed=done, total=total, words=row.words, left=left)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        self.bar.stop()
+
+
+def show(title: str, *, quiet: bool = False) -> Reporter:
+    """The best way to show progress here: a bar on a terminal, lines elsewhere, nothing when ``quiet``."""
+    if quiet:
+        return Reporter()
+    if sys.stderr.isatty():
+        try:
+            return Bar(title)
+        except ImportError:
+            pass
+    return Lines(title)

@@ -13,17 +13,13 @@ from torch import Tensor, nn
 
 from whorl.errors import FileError, StabilityError
 from whorl.training.adam import AdamMethod
-from whorl.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from whorl.training.claim import claimed
+from whorl.training.checkpoint import Checkpoint, claimed, read_checkpoint, write_checkpoint
 from whorl.training.config import TrainingConfig
 from whorl.training.distributed import Team
 from whorl.training.gauss_newton import GaussNewtonMethod
-from whorl.training.history import Epoch, History
+from whorl.training.history import Epoch, History, Reporter
 from whorl.training.method import Method, trainable
 from whorl.training.pairs import Pairs
-from whorl.training.reporters import Reporter
-
-__all__ = ["train"]
 
 
 def train(
@@ -167,9 +163,7 @@ def _resume(path: Path, network: nn.Module, method: Method, meta: Mapping[str, A
     except (KeyError, TypeError):
         raise FileError(f"{path}: holds no training run. It is left untouched; choose another name.") from None
     config, wanted = {**TrainingConfig().as_dict(), **config}, dict(meta["config"])
-    for free in ("checkpoint_seconds",):
-        config.pop(free, None)
-        wanted.pop(free)
+    config["checkpoint_seconds"] = wanted["checkpoint_seconds"]  # changes nothing of the run
     differing = [f"{n}: {config.get(n)!r} for {v!r}" for n, v in wanted.items() if config.get(n) != v]
     differing += [f"{n}: {identity.get(n)!r} for {v!r}" for n, v in meta["identity"].items() if identity.get(n) != v]
     if differing:

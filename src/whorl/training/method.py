@@ -2,14 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from whorl.data.seeds import stream
-
-__all__ = ["Method", "Seen", "image_order", "trainable"]
+from whorl.data.noise import stream
 
 
 class Seen(NamedTuple):
@@ -51,3 +49,28 @@ def trainable(network: nn.Module) -> dict[str, nn.Parameter]:
 def image_order(count: int, seed: int, epoch: int) -> Tensor:
     """The order in which an epoch visits the images: a permutation fixed by seed and epoch alone."""
     return torch.from_numpy(stream("order", "train", seed, epoch).permutation(count))
+
+
+Loss = Literal["mse", "charbonnier", "log"]
+
+_CHARBONNIER = 1e-3  # of the peak: differences below this count quadratically
+_FLOOR = 1e-6  # of the squared peak, 60 dB: better images than this are not worth a step
+
+
+def image_losses(name: Loss, difference: Tensor, peak: float) -> Tensor:
+    r"""The loss of each image from the difference :math:`d = N(f) - u`, ``(n, c, y, x) -> (n,)``.
+
+    ========================  =====================================================================================
+    ``mse``                   mean of :math:`d^2`
+    ``charbonnier``           mean of :math:`\sqrt{d^2 + \varepsilon^2}`, which forgives outliers
+    ``log``                   logarithm of the mean of :math:`d^2`: up to its sign and unit the PSNR, so that every
+                              image counts alike, however strong its noise
+    ========================  =====================================================================================
+
+    >>> image_losses("mse", torch.full((2, 1, 4, 4), 3.0), 255.0)
+    tensor([9., 9.])
+    """
+    if name == "charbonnier":
+        return (difference.square() + (_CHARBONNIER * peak) ** 2).sqrt().flatten(1).mean(1)
+    squared = difference.square().flatten(1).mean(1)
+    return torch.log(squared / peak**2 + _FLOOR) if name == "log" else squared

@@ -1,13 +1,16 @@
-"""What a network is trained on: pairs of a noisy and a clean image."""
+"""What a network is trained on: pairs of a noisy and a clean image, such as patches of photographs."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from whorl.data.noise import stream
 from whorl.errors import ShapeError
-
-__all__ = ["Pairs", "TensorPairs"]
 
 
 class Pairs(ABC):
@@ -44,3 +47,95 @@ class TensorPairs(Pairs):
     def to(self, device: torch.device | str) -> "TensorPairs":
         """The same pairs on another device."""
         return TensorPairs(self.noisy.to(device), self.clean.to(device))
+
+
+class NoisyPatches(Pairs):
+    """Square patches from pictures, with white Gaussian noise of a level drawn for each patch; nothing is clipped.
+
+    Where the level varies it comes as one more channel behind those of the picture, for :class:`LevelInput`. Turned
+    and mirrored copies are left out: a rotationally invariant network learns nothing from them.
+
+    Parameters
+    ----------
+    pictures : sequence of arrays
+        ``(c, y, x)``, uint8, each at least ``size`` pixels along a side.
+    noise : (float, float)
+        Smallest and largest standard deviation.
+    size : int
+        Pixels along a side of a patch.
+    count : int
+        Patches per epoch.
+    seed : int
+        Fixes places and noise.
+    device : str or torch.device
+        Where pictures are held and patches are made.
+    """
+
+    def __init__(
+        self,
+        pictures: Sequence[NDArray[np.uint8]],
+        noise: tuple[float, float],
+        *,
+        size: int = 64,
+        count: int = 16000,
+        seed: int = 0,
+        device: str | torch.device = "cpu",
+    ) -> None:
+        if not pictures:
+            raise ShapeError("NoisyPatches: there are no pictures to train with. Give at least two.")
+        smallest = min(min(picture.shape[1:]) for picture in pictures)
+        if smallest < size:
+            raise ShapeError(f"NoisyPatches(size={size}): the smallest picture has {smallest} pixels along a side.")
+        self.noise, self.size, self.count, self.seed = noise, size, count, seed
+        self.device = torch.device(device)
+        flat: NDArray[Any] = np.concatenate([picture.reshape(len(picture), -1) for picture in pictures], axis=1)
+        self.pixels = torch.from_numpy(flat).to(self.device)
+        heights, widths = ([picture.shape[axis] for picture in pictures] for axis in (1, 2))
+        areas = np.multiply(heights, widths)
+        starts = np.concatenate([[0], np.cumsum(areas)[:-1]])
+        self.places = torch.from_numpy(np.stack([starts, heights, widths]).astype(np.int64)).to(self.device)
+        # Large pictures are visited in proportion to their pixels.
+        self.shares = torch.from_numpy(np.cumsum(areas) / areas.sum()).to(self.device)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def batch(self, indices: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
+        """Noisy and clean patches; they depend on seed, epoch and the first index."""
+        draw = self.drawn(indices, epoch)
+        clean = self.clean(len(indices), draw)
+        low, high = self.noise
+        level = low + (high - low) * torch.rand(len(clean), 1, 1, 1, generator=draw, device=self.device)
+        noisy = clean + level * torch.randn(clean.shape, generator=draw, device=self.device)
+        if low < high:
+            noisy = torch.cat([noisy, level.expand(-1, 1, self.size, self.size)], dim=1)
+        return noisy, clean
+
+    def drawn(self, indices: Tensor, epoch: int) -> torch.Generator:
+        """Random numbers that depend on seed, epoch and the first index."""
+        first = int(indices[0]) if len(indices) else 0
+        seed = int(stream("noise", "train", self.seed, epoch * self.count + first).integers(2**62))
+        return torch.Generator(self.device).manual_seed(seed)
+
+    def clean(self, count: int, draw: torch.Generator) -> Tensor:
+        """So many patches without noise, from places drawn."""
+        at = torch.rand(3, count, generator=draw, device=self.device, dtype=torch.float64)
+        start, height, width = self.places[:, torch.searchsorted(self.shares, at[2], right=True)]
+        top, left = (at[0] * (height - self.size + 1)).long(), (at[1] * (width - self.size + 1)).long()
+        steps = torch.arange(self.size, device=self.device)
+        rows = (top[:, None] + steps)[:, :, None] * width[:, None, None]
+        index = start[:, None, None] + rows + (left[:, None] + steps)[:, None, :]
+        return self.pixels[:, index].movedim(0, 1).float()
+
+
+class LevelInput(nn.Module):
+    """A network that is told of the noise, fed with pictures whose last ``told`` channels hold it."""
+
+    def __init__(self, network: nn.Module, told: int = 1) -> None:
+        super().__init__()
+        self.network, self.told = network, told
+
+    def forward(self, u: Tensor) -> Tensor:
+        """``network(picture, level)``, and the correlation where there is one; a patch has one of each."""
+        result: Tensor = self.network(u[:, : -self.told], *u[:, -self.told :, :1, :1].split(1, dim=1))
+        return result

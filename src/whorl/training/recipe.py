@@ -13,8 +13,8 @@ import torch
 from whorl import engines
 from whorl.data import RectangleSet
 from whorl.data.photographs import photographs, set_aside
-from whorl.evaluation.paper import PAPER
-from whorl.evaluation.photographs import denoised_psnr
+from whorl.evaluation.angles import denoised_psnr
+from whorl.evaluation.reproduction import PAPER
 from whorl.networks import DiffusionNetwork, ModelCard, TrainedNetwork, named
 from whorl.networks.cards import ENDING, Run
 from whorl.networks.denoiser import REFERENCE_LEVEL
@@ -22,13 +22,9 @@ from whorl.networks.photo import PhotoSpec
 from whorl.networks.trained import Spec
 from whorl.training.config import PROTOCOLS, TrainingConfig
 from whorl.training.distributed import Team
-from whorl.training.history import History
+from whorl.training.history import History, Reporter
 from whorl.training.loop import train
-from whorl.training.pairs import Pairs, TensorPairs
-from whorl.training.patches import LevelInput, NoisyPatches
-from whorl.training.reporters import Reporter
-
-__all__ = ["PHOTO_TRAINING", "Photographs", "Recipe", "Scenes", "photo_recipe", "trained_cards"]
+from whorl.training.pairs import LevelInput, NoisyPatches, Pairs, TensorPairs
 
 EPOCH = 250
 """Steps on photographs between two looks at the pictures held back."""

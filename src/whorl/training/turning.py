@@ -3,7 +3,7 @@ r"""A training term for rotation invariance, free of interpolation: the 3-4-5 tu
 A noisy patch is made a sum of waves by its discrete Fourier transform, of which those above 0.35 cycles per pixel are
 left out. This function of the plane is sampled on the pixel lattice and on the lattice turned by :math:`\arctan(3/4)`.
 Every fifth pixel of the one is a pixel of the other, and there the network must remove the same. (The measurement
-beside it, :mod:`whorl.invariance.noisy`, does this to whole pictures and with more turns.)
+beside it, :mod:`whorl.invariance.coincidence`, does this to whole pictures and with more turns.)
 """
 
 from functools import cache
@@ -13,8 +13,6 @@ from torch import Tensor, nn
 
 from whorl.data.synthetic import Turn
 from whorl.invariance.coincidence import coincident_points
-
-__all__ = ["turn_penalty"]
 
 FREQUENCY = 0.35
 TURN = Turn(4, -3, 5)

@@ -14,8 +14,6 @@ from whorl.engines.cpu.arithmetic import by_literal, decay_series, exp2, fma, li
 from whorl.engines.formulas import WORDS, Node, statements
 from whorl.engines.leaves import LEAVES
 
-__all__ = ["KINDS", "amplitude", "rate", "secant", "slope", "value", "written"]
-
 
 def rate(name: str, contrast: float) -> float:
     """The number that stands inside the function for a given contrast."""

@@ -18,13 +18,12 @@ from whorl.engines.cpu.plane.second_derivatives import by_second_derivatives
 from whorl.engines.cpu.plane.strips import ALONG, BACK, STEP
 from whorl.engines.cpu.plane.wide import wide_step
 from whorl.engines.cpu.space.volumes import advance_volume
+from whorl.engines.cpu.space.wide import wide_volume_step
 from whorl.engines.cpu.threads import alone
 from whorl.engines.cpu.workspace import flat, fresh, precision
 from whorl.engines.differentiable import ForwardEngine, form_of
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, GatedNumbers, GatedStep, Numbers, Step
-
-__all__ = ["NumbaEngine"]
 
 
 class NumbaEngine(ForwardEngine):
@@ -43,8 +42,9 @@ class NumbaEngine(ForwardEngine):
         step, steer, only = steps.step, u if steps.frozen else None, len(steps.numbers) == 1
         form, values, mixes = form_of(step), _values(step, steps.numbers), list(steps.mixes)
         if form.flux.cell == "wide":
-            into = out if only else None
-            return steps.one_by_one(u, lambda u, k: wide_step(form, u, values[k], into, steer))
+            # Every step looks back two iterates at most: three images take turns, and no memory is asked for anew.
+            free = [out if only and out is not None else fresh(u) for _ in range(min(len(values), 3))]
+            return steps.one_by_one(u, lambda u, k: wide_step(form, u, values[k], free[k % 3], steer))
         if form.flux.order == 2 and (form.flux.name, form.diffusivity) != ("laplacian", "homogeneous"):
             into = out if only else None
             if steps.frozen:
@@ -67,6 +67,11 @@ class NumbaEngine(ForwardEngine):
     def in_space(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
         form, steer = form_of(steps.step, 3), u if steps.frozen else None
         pairs = [each[:2] for each in _values(steps.step, steps.numbers)]
+        if form.flux.cell == "wide":
+            free = [fresh(u) for _ in range(min(len(pairs), 3))]  # as in the plane
+            if len(pairs) == 1 and out is not None:
+                free = [out]
+            return steps.one_by_one(u, lambda u, k: wide_volume_step(form, u, pairs[k], steer, free[k % 3]))
         if steps.step.fidelity is None and steps.step.kept is None:
             return advance_volume(form, u, pairs, steps.mixes, steer=steer, out=out)
         return steps.one_by_one(u, lambda u, k: advance_volume(form, u, [pairs[k]], steer=steer))

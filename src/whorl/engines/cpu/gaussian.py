@@ -10,8 +10,6 @@ from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put
 
-__all__ = ["ONCE", "TWICE", "mirror_columns", "mirrored", "smooth_across", "smooth_columns", "smooth_rows"]
-
 ONCE, TWICE = range(2)
 
 
@@ -52,11 +50,11 @@ def smooth_columns(
         a1, b1 = base + (mirrored(i - k - 1, H) - low) * pitch, base + (mirrored(i + k + 1, H) - low) * pitch
         a2, b2 = base + (mirrored(i - k - 2, H) - low) * pitch, base + (mirrored(i + k + 2, H) - low) * pitch
         a3, b3 = base + (mirrored(i - k - 3, H) - low) * pitch, base + (mirrored(i + k + 3, H) - low) * pitch
-        four_taps(rounding, u, a0, b0, a1, b1, a2, b2, a3, b3, taps, first + k, row, o, W)
+        _four_taps(rounding, u, a0, b0, a1, b1, a2, b2, a3, b3, taps, first + k, row, o, W)
         k += 4
     while k <= R:
         a0, b0 = base + (mirrored(i - k, H) - low) * pitch, base + (mirrored(i + k, H) - low) * pitch
-        one_tap(rounding, u, a0, b0, taps, first + k, row, o, W)
+        _one_tap(rounding, u, a0, b0, taps, first + k, row, o, W)
         k += 1
     mirror_columns(row, o, W, margin)
 
@@ -83,10 +81,10 @@ def smooth_across(
         a1, b1 = at(where, R - k - 1) + shift, at(where, R + k + 1) + shift
         a2, b2 = at(where, R - k - 2) + shift, at(where, R + k + 2) + shift
         a3, b3 = at(where, R - k - 3) + shift, at(where, R + k + 3) + shift
-        four_taps(rounding, u, a0, b0, a1, b1, a2, b2, a3, b3, taps, first + k, result, target, n)
+        _four_taps(rounding, u, a0, b0, a1, b1, a2, b2, a3, b3, taps, first + k, result, target, n)
         k += 4
     while k <= R:
-        one_tap(rounding, u, at(where, R - k) + shift, at(where, R + k) + shift, taps, first + k, result, target, n)
+        _one_tap(rounding, u, at(where, R - k) + shift, at(where, R + k) + shift, taps, first + k, result, target, n)
         k += 1
 
 
@@ -101,15 +99,15 @@ def smooth_rows(
     k = 1
     while k + 3 <= R:
         a, b = o - k, o + k
-        four_taps(rounding, row, a, b, a - 1, b + 1, a - 2, b + 2, a - 3, b + 3, taps, first + k, result, target, W)
+        _four_taps(rounding, row, a, b, a - 1, b + 1, a - 2, b + 2, a - 3, b + 3, taps, first + k, result, target, W)
         k += 4
     while k <= R:
-        one_tap(rounding, row, o - k, o + k, taps, first + k, result, target, W)
+        _one_tap(rounding, row, o - k, o + k, taps, first + k, result, target, W)
         k += 1
 
 
 @compiled()
-def four_taps(
+def _four_taps(
     rounding: int, u: Any, a0: int, b0: int, a1: int, b1: int, a2: int, b2: int, a3: int, b3: int,
     taps: Any, k: int, row: Any, o: int, W: int,
 ) -> None:  # fmt: skip
@@ -122,7 +120,7 @@ def four_taps(
 
 
 @compiled()
-def one_tap(rounding: int, u: Any, a: int, b: int, taps: Any, k: int, row: Any, o: int, W: int) -> None:
+def _one_tap(rounding: int, u: Any, a: int, b: int, taps: Any, k: int, row: Any, o: int, W: int) -> None:
     weight = at(taps, k)
     for j in range(W):
         put(row, o + j, plus_product(rounding, weight, at(u, a + j) + at(u, b + j), at(row, o + j)))

@@ -8,8 +8,6 @@ from whorl.engines.cpu.diffusivities import value, written
 from whorl.engines.leaves import SPECTRA
 from whorl.steps import Form
 
-__all__ = ["ANISOTROPIC", "ISOTROPIC", "NUMBERS", "RANK_ONE", "UNCOUPLED", "law_of", "spectra"]
-
 UNCOUPLED, ISOTROPIC, ANISOTROPIC, RANK_ONE = range(4)
 """The first three measure and multiply in ways of their own; all others do so as the third. The last is the
 edge-enhancing law of a single gradient."""

@@ -15,8 +15,6 @@ from typing import Any
 
 import torch
 
-__all__ = ["alone", "bands", "run", "split"]
-
 WORTHWHILE = 2**16
 """Steps of a pixel that take longer than waking another thread."""
 
@@ -39,7 +37,8 @@ def alone() -> Iterator[None]:
     finally:
         with _lock:
             _users.remove(own)
-        torch.set_num_threads(own)
+        if before is None:  # this thread was not alone already
+            torch.set_num_threads(own)
         _local.threads = before
 
 

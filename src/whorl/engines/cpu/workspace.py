@@ -12,8 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["flat", "fresh", "precision", "room"]
-
 KEPT = 2**26
 
 LINE = 64

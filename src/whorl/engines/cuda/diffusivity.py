@@ -14,19 +14,36 @@ and its derivative scales the two diagonal entries of the eigenbasis by :math:`g
 finite and right on flat images.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
 # fmt: off
 
 import linecache
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import triton
 import triton.language as tl
 
 from whorl.engines.formulas import WORDS, Node, statements
 from whorl.engines.leaves import LEAVES, SPECTRA
+from whorl.steps import Form
+
+
+class Law(NamedTuple):
+    """What kernels are compiled for: a law, a diffusivity, the entries of the tensor that are kept, square pixels."""
+
+    name: str
+    kind: str
+    parts: int
+    square: bool
+
+    @classmethod
+    def of(cls, form: Form) -> "Law":
+        """The law of a step."""
+        full = form.dimension * (form.dimension + 1) // 2
+        parts = {"isotropic": 1, "uncoupled": form.dimension}.get(form.law, full)
+        return cls(form.law, form.diffusivity, parts, len({*form.flux.spacing}) == 1)
+
 
 _WORDS = WORDS | {
     "number": "{}",
@@ -139,23 +156,23 @@ def powers(x):
 
 
 @triton.jit
-def tensor(j11, j12, j22, i2, floor, KIND: tl.constexpr, COUPLING: tl.constexpr):
-    """Diffusion tensor (a, b, c) of the structure tensor J in one cell; KIND "" leaves J as it is.
+def tensor(j11, j12, j22, i2, floor, LAW: tl.constexpr):
+    """Diffusion tensor (a, b, c) of the structure tensor J in one cell; without a diffusivity J stays as it is.
 
-    The laws are 0 uncoupled, 1 isotropic, 2 anisotropic, 3 edge-enhancing of a single gradient, 4 coherence-enhancing
-    with `floor` across lines.
+    An edge-enhancing law is that of a single gradient; a coherence-enhancing one has `floor` across lines.
     """
+    KIND: tl.constexpr = LAW.kind
     if KIND == "":
         a, b, c = j11, j12, j22
-    elif COUPLING == 0:
+    elif LAW.name == "uncoupled":
         a = diffusivity(j11, i2, KIND)
         b = tl.zeros_like(a)
         c = diffusivity(j22, i2, KIND)
-    elif COUPLING == 1:
+    elif LAW.name == "isotropic":
         a = diffusivity(j11 + j22, i2, KIND)
         b = tl.zeros_like(a)
         c = a
-    elif COUPLING == 3:
+    elif LAW.name == "edge-enhancing":
         m = 0.5 * (j11 + j22)
         h = divided_difference(m, m, diffusivity(2.0 * m, i2, KIND), 1.0, i2, KIND)
         a = 1.0 + h * j11
@@ -163,7 +180,7 @@ def tensor(j11, j12, j22, i2, floor, KIND: tl.constexpr, COUPLING: tl.constexpr)
         c = 1.0 + h * j22
     else:
         m, d, delta = parted(j11, j12, j22)
-        if COUPLING == 4:
+        if LAW.name == "coherence-enhancing":
             small = tl.maximum(m - delta, 0.0)
             mean, rise = spectrum(m + delta, small, 2.0 * delta, floor, i2, KIND, "coherence-enhancing")
             h = rise / tl.maximum(2.0 * delta, 1e-37)
@@ -179,13 +196,14 @@ def tensor(j11, j12, j22, i2, floor, KIND: tl.constexpr, COUPLING: tl.constexpr)
 
 
 @triton.jit
-def tensor_adjoint(j11, j12, j22, e11, e12, e22, i2, KIND: tl.constexpr, COUPLING: tl.constexpr):
+def tensor_adjoint(j11, j12, j22, e11, e12, e22, i2, LAW: tl.constexpr):
     """D'(J)[E] for symmetric E, all by their entries (11, 12, 22); the derivative is its own adjoint."""
-    if COUPLING == 0:
+    KIND: tl.constexpr = LAW.kind
+    if LAW.name == "uncoupled":
         t11 = slope(j11, i2, KIND) * e11
         t12 = tl.zeros_like(t11)
         t22 = slope(j22, i2, KIND) * e22
-    elif COUPLING == 1:
+    elif LAW.name == "isotropic":
         t11 = slope(j11 + j22, i2, KIND) * (e11 + e22)
         t12 = tl.zeros_like(t11)
         t22 = t11

@@ -17,8 +17,6 @@ from whorl.engines.differentiable import CompiledEngine, form_of
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, GatedNumbers, GatedStep, Numbers, Step
 
-__all__ = ["TritonEngine"]
-
 LARGEST = 2**28
 """Pixels of all scales in one launch; more images need several. Offsets inside an image are 32 bits wide."""
 

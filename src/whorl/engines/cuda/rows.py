@@ -11,11 +11,48 @@ the factor X and only ``Y = (hx/hy)^2`` and ``Z = hx/hy`` are left; both are 1 o
 code.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
+
+from typing import NamedTuple
 
 import triton
 import triton.language as tl
+
+
+class Picture(NamedTuple):
+    """Sizes: of an image, of a row of its cells in memory, of a field of cells, and of the fields of one scale."""
+
+    height: int
+    width: int
+    pitch: int = 0
+    plane: int = 0
+    stride: int = 0
+
+
+class Cut(NamedTuple):
+    """How work is cut: ROWS of pixels, BLOCK groups of four columns, GROUP of either or of scales; and what fits.
+
+    ALIGNED, the width is a multiple of 4; EXACT, of a block; WHOLE, the height is one of the rows; FAR, a Gaussian
+    reaches over more than one mirror.
+    """
+
+    GROUP: int
+    ROWS: int
+    BLOCK: int
+    ALIGNED: bool = False
+    EXACT: bool = False
+    WHOLE: bool = False
+    FAR: bool = False
+
+
+class Cell(NamedTuple):
+    """The numbers of a cell and its law."""
+
+    Y: float
+    Z: float
+    kappa: float
+    gamma: float
+    floor: float
 
 
 @triton.jit
@@ -35,8 +72,11 @@ def together(c, SHAPE: tl.constexpr):
 
 @triton.jit
 def plus(x, y):
-    """The sums of four columns and four others."""
-    return x[0] + y[0], x[1] + y[1], x[2] + y[2], x[3] + y[3]
+    """The sums of some numbers and as many others."""
+    found = ()
+    for i in tl.static_range(len(x)):
+        found += (x[i] + y[i],)
+    return found
 
 
 @triton.jit
@@ -62,14 +102,24 @@ def details(row, below, i: tl.constexpr):
 
 
 @triton.jit
-def flux(P, Q, R, a, b, c, Y, Z, kappa, gamma, COUPLING: tl.constexpr):
+def metric(cell, LAW: tl.constexpr):
+    """Y, Z, kappa and gamma."""
+    if LAW.square:
+        return 1.0, 1.0, cell.kappa, cell.gamma
+    else:
+        return cell.Y, cell.Z, cell.kappa, cell.gamma
+
+
+@triton.jit
+def flux(P, Q, R, a, b, c, m, LAW: tl.constexpr):
     """D K u in a cell; the Haar detail has the weight mu = (1 - 2 alpha)(a + (hx/hy)^2 c - 2 gamma (hx/hy) |b|)."""
-    if COUPLING >= 2:
+    Y, Z, kappa, gamma = m
+    if LAW.parts == 3:
         zb = Z * b
         p = a * P + zb * Q
         q = zb * P + Y * c * Q
         r = kappa * (a + Y * c - 2.0 * gamma * tl.abs(zb)) * R
-    elif COUPLING == 1:
+    elif LAW.parts == 1:
         p = a * P
         q = Y * a * Q
         r = kappa * (1.0 + Y) * a * R
@@ -81,8 +131,15 @@ def flux(P, Q, R, a, b, c, Y, Z, kappa, gamma, COUPLING: tl.constexpr):
 
 
 @triton.jit
-def spread(p, q, r):
-    """K^T on the fluxes of five cells in a row: what the four own pixels above and below receive."""
+def row_of_cells(row, below_row, a, b, c, m, LAW: tl.constexpr):
+    """K^T D K on five cells between two rows of pairs: what the four own pixels above and below receive."""
+    p, q, r = (), (), ()
+    for i in tl.static_range(5):
+        P, Q, R = details(row, below_row, i)
+        p_i, q_i, r_i = flux(P, Q, R, a[i], b[i], c[i], m, LAW)
+        p += (p_i,)
+        q += (q_i,)
+        r += (r_i,)
     above, below = (), ()
     for i in tl.static_range(4):
         above += ((p[i] - r[i] - q[i]) - (p[i + 1] - r[i + 1] + q[i + 1]),)

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from whorl.engines.cpu.arithmetic import at, compiled, expect, fma, put, source_stamp, zero
@@ -29,15 +30,13 @@ from whorl.engines.cpu.learned.gates import (
 )
 from whorl.engines.cpu.learned.lanes import LANES
 from whorl.engines.cpu.learned.matrix_product import product
-from whorl.engines.cpu.learned.numbers import Maps, Room, maps_of, offsets, sizes
+from whorl.engines.cpu.learned.numbers import Maps, Room, filled_up, maps_of, scaled, sizes
 from whorl.engines.cpu.learned.stencil_rows import TOGETHER, mix_stencils, transpose_stencils
 from whorl.engines.cpu.plane.rows import load_row
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.operators.orbits import RADIUS, padded
 from whorl.steps import GatedForm, GatedNumbers, GatedStep
-
-__all__ = ["applied"]
 
 WIDEST = 192
 """Pixels of a row of responses; all rows of a strip that are worked on together fit into the second-level cache."""
@@ -65,37 +64,55 @@ class Tile(NamedTuple):
 
 def applied(step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
     """The stream after one application of a block that the engine has accepted."""
-    form, u = step.form, u.detach().contiguous()
+    form, tau = step.form, numbers.tau
     assert isinstance(form, GatedForm)
+    if step.learning(u, numbers):
+        from whorl.engines.cpu.learned.backward import Application
+
+        first, second, matrix = scaled(step, step.analysis.mixing, step.synthesis.mixing)
+        result: Tensor = Application.apply(form, u, tau, step.offsets(numbers.bias), matrix, *first, *second)  # type: ignore[no-untyped-call]
+        return result
+    with torch.no_grad():
+        return stepped(form, u, maps_of(step, form), step.offsets(numbers.bias), tau)
+
+
+def stepped(form: GatedForm, u: Tensor, maps: list[Maps], offsets: Tensor, tau: Tensor | None) -> Tensor:
+    """The same from the numbers of each noise level."""
+    u = u.detach().contiguous()
     n, C, H, W = u.shape
     out = fresh(u)
     source, result = flat(u), flat(out)
     work, margin = kernel(form.analysis.profiles, form.rho), RADIUS + form.rho
-    maps, added = maps_of(step, form), offsets(step, form, numbers.bias)
-    tau = np.float32(1.0 if numbers.tau is None else float(numbers.tau))
-    strips = split(W, WIDEST - 2 * margin, 1)
-    pitch = -(-(strips[-1][1] - strips[-1][0] + 2 * margin) // LANES) * LANES
+    added, size = filled_up(form, offsets), np.float32(1.0 if tau is None else float(tau))
+    strips, pitch = cut(W, WIDEST, margin)
     needed = sizes(form, pitch)
 
     def tile(image: int, y0: int, y1: int, x0: int, x1: int) -> None:
         where = Tile(image * C * H * W, C, H, W, y0, y1, x0, x1, pitch)
         own = maps[image % len(maps)], added[image % len(added)]
-        work(source, result, where, *own, tau, form.fields, Room(*room(needed, source.dtype)))
+        work(source, result, where, *own, size, form.fields, Room(*room(needed, source.dtype)))
 
     rows = bands(H, n * len(strips), SHORTEST)
     run(tile, [(image, *band, *strip) for image in range(n) for band in rows for strip in strips])
     return out
 
 
-_padded = compiled(inside=True)(padded)
+def cut(width: int, widest: int, margin: int) -> tuple[list[tuple[int, int]], int]:
+    """Columns of strips, and how far their rows are apart with the margin on either side: whole vectors."""
+    strips = split(width, widest - 2 * margin, 1)
+    return strips, -(-(strips[-1][1] - strips[-1][0] + 2 * margin) // LANES) * LANES
+
+
+groups = compiled(inside=True)(padded)
+"""So many as whole groups."""
 
 
 @compiled(inside=True)
-def _five(y: int, size: int) -> tuple[int, int, int, int, int]:
-    """Where the rows lie that follow each other in rounds of five: two above, one above, here, one and two below."""
+def five_lines(y: int, size: int, ring: int) -> tuple[int, int, int, int, int]:
+    """Where five rows lie in a ring of so many: two above, one above, here, one and two below."""
     return (
-        (y - 2) % 5 * size + LANES, (y - 1) % 5 * size + LANES, y % 5 * size + LANES, (y + 1) % 5 * size + LANES,
-        (y + 2) % 5 * size + LANES,
+        (y - 2) % ring * size + LANES, (y - 1) % ring * size + LANES, y % ring * size + LANES,
+        (y + 1) % ring * size + LANES, (y + 2) % ring * size + LANES,
     )  # fmt: skip
 
 
@@ -117,11 +134,11 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
         wide = pitch + 2 * LANES
         # Where things lie: the responses of the stencils, and in every row the components of fields of the orders 1
         # and 2, the fields of order 0, and what gates see of the others.
-        c1 = _padded(C * P0) * pitch
-        s1 = c1 + _padded(C * P1) * pitch
-        c2 = s1 + _padded(C * P1) * pitch
-        s2 = c2 + _padded(C * P2) * pitch
-        n0, n1, n2 = _padded(F0) * pitch, _padded(F1) * pitch, _padded(F2) * pitch
+        c1 = groups(C * P0) * pitch
+        s1 = c1 + groups(C * P1) * pitch
+        c2 = s1 + groups(C * P1) * pitch
+        s2 = c2 + groups(C * P2) * pitch
+        n0, n1, n2 = groups(F0) * pitch, groups(F1) * pitch, groups(F2) * pitch
         count = n0 + n1 + n2
         size = count + 2 * (n1 + n2)
         for j in range(nothing.shape[0]):
@@ -136,7 +153,7 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
             for c in range(C):
                 load_row(u, base + c * H * W, H, W, y, left, stream, (y % 5 * C + c) * wide + LANES - RADIUS, width)
         for y in range(first, y1 + margin):
-            five = _five(y, C * wide)
+            five = five_lines(y, C * wide, 5)
             next_row = base + mirrored(y + 3, H) * W + x0
             for c in range(C):
                 load_row(u, base + c * H * W, H, W, y + 2, left, stream, five[4] + c * wide - RADIUS, width)
@@ -173,7 +190,7 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
             product(B2, nothing, C * P2, F2, v, old + 2 * n1, S, c2, pitch)
             product(B2, nothing, C * P2, F2, v, old + 2 * n1 + n2, S, s2, pitch)
             r = y - rho
-            five = _five(r, C * wide)
+            five = five_lines(r, C * wide, 5)
             for c in range(C):
                 transpose_stencils(profiles, S, (0, c1, s1, c2, s2), c, pitch, transposed_taps, sums, five, wide)
                 if r - 2 >= y0:

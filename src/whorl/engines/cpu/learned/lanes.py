@@ -12,8 +12,6 @@ from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
 
-__all__ = ["LANES", "Memory", "Vector", "memories", "nothing", "rounds"]
-
 
 def _lanes() -> int:
     """Floats in a register, or in two where there are enough of those."""
@@ -103,6 +101,20 @@ class Memory:
 def nothing(builder: ir.IRBuilder) -> Vector:
     """Zeros."""
     return Vector(builder, ir.Constant(_VECTOR, [0.0] * LANES))
+
+
+def sums_over_lanes(vectors: list[Vector]) -> Vector:
+    """The sums of the numbers in each of ``LANES`` vectors, side by side: pairs of vectors are added up into one."""
+    whole, width = ir.IntType(32), 1
+    while len(vectors) > 1:
+        first = [lane // (2 * width) * 2 * width + lane % width + lane // width % 2 * LANES for lane in range(LANES)]
+        masks = [ir.Constant(ir.VectorType(whole, LANES), [lane + more for lane in first]) for more in (0, width)]
+        halves = [
+            [Vector(a.builder, a.builder.shuffle_vector(a.value, b.value, mask)) for mask in masks]
+            for a, b in zip(vectors[::2], vectors[1::2], strict=True)
+        ]
+        vectors, width = [one + other for one, other in halves], 2 * width
+    return vectors[0]
 
 
 def memories(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:

@@ -1,15 +1,21 @@
-"""Products of small matrices with rows of pixels: 1x1 mixing of channels, four outputs at a time."""
+"""Products of small matrices with rows of pixels, four outputs at a time, and of rows with rows.
+
+The first mix the channels of every pixel; the second are the derivatives by the numbers of a mixing.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 from whorl.engines.cpu.arithmetic import compiled, intrinsic
-from whorl.engines.cpu.learned.lanes import LANES, memories, rounds
+from whorl.engines.cpu.learned.lanes import LANES, memories, nothing, rounds, sums_over_lanes
 from whorl.operators.orbits import GROUP
 
-__all__ = ["product"]
+ACROSS = LANES // GROUP
+"""Rows that four others are multiplied with at a time: as many products as a vector has numbers."""
 
 
 def _group(vectors: int) -> Callable[..., None]:
@@ -66,3 +72,47 @@ def product(
         x = pitch - LANES
         for f in range(0, outputs, GROUP):
             _single(matrix, f * inputs, start, f, inputs, rows, source + x, into, target + f * pitch + x, pitch)
+
+
+@intrinsic
+def _correlated(typing: Any, left: Any, first: Any, right: Any, second: Any, sums: Any, s: Any, pitch: Any) -> Any:
+    """Add the scalar products of four rows with ``ACROSS`` others to ``LANES`` numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        left, first, right, second, sums, s, pitch = memories(context, builder, signature, arguments)
+        index = pitch.type
+        totals = [nothing(builder).carried() for _ in range(LANES)]
+
+        def body(k: Any) -> Any:
+            x = builder.mul(k, index(LANES))
+
+            def read(rows: Any, place: Any, count: int) -> list[Any]:
+                begin = builder.add(place, x)
+                return [rows(builder.add(begin, builder.mul(pitch, index(row)))) for row in range(count)]
+
+            ours, others = read(left, first, GROUP), read(right, second, ACROSS)
+            pairs = [(one, other) for one in ours for other in others]
+            return [one.times(other, total) for (one, other), total in zip(pairs, totals, strict=True)]
+
+        rounds(builder, builder.sdiv(pitch, index(LANES)), totals, body)
+        sums.put(s, sums(s) + sums_over_lanes(list(totals)))
+        return context.get_dummy_value()
+
+    whole = types.intp
+    return types.void(left, whole, right, whole, sums, whole, whole), generate
+
+
+@compiled()
+def correlate(
+    left: Any, first: int, lefts: int, right: Any, second: int, rights: int, sums: Any, s: int, pitch: int
+) -> None:  # fmt: skip
+    """``sums += left right^T`` for rows of ``pitch`` pixels, whole groups of both; :func:`ungrouped` reads the sums."""
+    for f in range(0, lefts, GROUP):
+        for k in range(0, rights, ACROSS):
+            _correlated(left, first + f * pitch, right, second + k * pitch, sums, s, pitch)
+            s += LANES
+
+
+def ungrouped(sums: NDArray[np.float64], lefts: int, rights: int) -> NDArray[np.float64]:
+    """The matrix ``(lefts, rights)`` of sums as :func:`correlate` leaves them."""
+    return sums.reshape(lefts // GROUP, rights // ACROSS, GROUP, ACROSS).transpose(0, 2, 1, 3).reshape(lefts, rights)

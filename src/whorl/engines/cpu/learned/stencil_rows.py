@@ -12,11 +12,41 @@ from whorl.engines.cpu.arithmetic import intrinsic
 from whorl.engines.cpu.learned.lanes import LANES, memories, nothing, rounds
 from whorl.operators.orbits import EQUAL, ODD, OPPOSITE, TWICE_ODD
 
-__all__ = ["TOGETHER", "mix_stencils", "transpose_stencils"]
-
-
 TOGETHER = 2
 """Channels whose stencils are mixed at once."""
+
+
+def _responses(builder: Any, rows: Any, lines: list[Any], taps: Any, profiles: tuple[int, int, int]) -> tuple[Any, ...]:
+    """Of the stencils of each order, at ``LANES`` pixels from the five ``lines`` on; in all but the first, pairs."""
+
+    def along_y(at: int) -> list[Any]:
+        """The even and the odd functions of five pixels above each other: e0, e1, e2, o1, o2."""
+        u = [rows(line, at) for line in lines]
+        return [u[2], u[3] + u[1], u[4] + u[0], u[3] - u[1], u[4] - u[0]]
+
+    def respond(parts: list[Any], at: int) -> Any:
+        index = lines[0].type
+        total = taps.number(index(0), at) * parts[0]
+        for j, part in enumerate(parts[1:], 1):
+            total = taps.number(index(0), at + j).times(part, total)
+        return total
+
+    p0, p1, p2 = profiles
+    even, odd = [], []
+    for before, here, after in zip(*(along_y(x) for x in (-LANES, 0, LANES)), strict=True):
+        near = before.shifted(here, LANES - 1), here.shifted(after, 1)
+        far = before.shifted(here, LANES - 2), here.shifted(after, 2)
+        even.append([here, near[1] + near[0], far[1] + far[0]])
+        odd.append([None, near[1] - near[0], far[1] - far[0]])
+    equal = [even[i][j] if i == j else even[i][j] + even[j][i] for i, j in EQUAL]
+    opposite = [even[i][j] - even[j][i] for i, j in OPPOSITE]
+    twice = [odd[2 + i][j] if i == j else odd[2 + i][j] + odd[2 + j][i] for i, j in TWICE_ODD]
+    across, down = [odd[i][j] for i, j in ODD], [even[2 + j][i] for i, j in ODD]
+    scalar = [(respond(equal, 6 * q),) for q in range(p0)]
+    vector = [(respond(across, q), respond(down, q)) for q in range(6 * p0, 6 * (p0 + p1), 6)]
+    ends = 6 * (p0 + p1), 6 * (p0 + p1 + p2), 6
+    tensor = [(respond(opposite, q), respond(twice, q + 3)) for q in range(*ends)]
+    return scalar, vector, tensor
 
 
 @intrinsic
@@ -32,8 +62,7 @@ def mix_stencils(
     from the five ``places`` on, ``pitch`` apart. The matrices hold for every field the numbers of these channels,
     profile by profile.
     """
-    p0, p1, p2 = (each.literal_value for each in profiles)
-    second, third = 6 * p0, 6 * (p0 + p1)
+    counts = tuple(each.literal_value for each in profiles)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         _, _, rows, lines, wide, taps, A0, A1, A2, fields, channel, v, places, x, pitch = memories(
@@ -43,37 +72,11 @@ def mix_stencils(
         lines = [builder.add(line, begins) for line in lines]
         v0, c1, s1, c2, s2 = (builder.add(place, x) for place in places)
         index = pitch.type
-
-        def along_y(c: int, at: int) -> list[Any]:
-            """The even and the odd functions of five pixels above each other: e0, e1, e2, o1, o2."""
-            u = [rows(builder.add(line, builder.mul(wide, index(c))), at) for line in lines]
-            return [u[2], u[3] + u[1], u[4] + u[0], u[3] - u[1], u[4] - u[0]]
-
-        def respond(parts: list[Any], at: int) -> Any:
-            total = taps.number(index(0), at) * parts[0]
-            for j, part in enumerate(parts[1:], 1):
-                total = taps.number(index(0), at + j).times(part, total)
-            return total
-
-        scalar: list[Any] = []
-        vector: list[tuple[Any, Any]] = []
-        tensor: list[tuple[Any, Any]] = []
+        found: list[list[Any]] = [[], [], []]
         for c in range(TOGETHER):
-            even, odd = [], []
-            for before, here, after in zip(*(along_y(c, x) for x in (-LANES, 0, LANES)), strict=True):
-                near = before.shifted(here, LANES - 1), here.shifted(after, 1)
-                far = before.shifted(here, LANES - 2), here.shifted(after, 2)
-                even.append([here, near[1] + near[0], far[1] + far[0]])
-                odd.append([None, near[1] - near[0], far[1] - far[0]])
-            equal = [even[i][j] if i == j else even[i][j] + even[j][i] for i, j in EQUAL]
-            opposite = [even[i][j] - even[j][i] for i, j in OPPOSITE]
-            twice = [odd[2 + i][j] if i == j else odd[2 + i][j] + odd[2 + j][i] for i, j in TWICE_ODD]
-            across, down = [odd[i][j] for i, j in ODD], [even[2 + j][i] for i, j in ODD]
-            scalar += [respond(equal, 6 * q) for q in range(p0)]
-            at = [second + 6 * q for q in range(p1)]
-            vector += [(respond(across, q), respond(down, q)) for q in at]
-            at = [third + 6 * q for q in range(p2)]
-            tensor += [(respond(opposite, q), respond(twice, q + 3)) for q in at]
+            ours = [builder.add(line, builder.mul(wide, index(c))) for line in lines]
+            for responses, more in zip(found, _responses(builder, rows, ours, taps, counts), strict=True):
+                responses += more
 
         def mix(matrix: Any, order: int, targets: list[Any], responses: list[Any]) -> None:
             """One number of the matrix for all components of a response."""
@@ -93,15 +96,39 @@ def mix_stencils(
             rounds(builder, fields[order], [], body)
 
         begin = first.literal_value
-        mix(A0, 0, [v0], [(each,) for each in scalar])
-        mix(A1, 1, [c1, s1], vector)
-        mix(A2, 2, [c2, s2], tensor)
+        mix(A0, 0, [v0], found[0])
+        mix(A1, 1, [c1, s1], found[1])
+        mix(A2, 2, [c2, s2], found[2])
         return context.get_dummy_value()
 
     whole = types.intp
     return types.void(
         profiles, first, rows, lines, whole, taps, A0, A1, A2, fields, whole, v, places, whole, whole
     ), generate
+
+
+@intrinsic
+def keep_stencils(
+    typing: Any, profiles: Any, rows: Any, lines: Any, wide: Any, taps: Any, channel: Any, into: Any, places: Any,
+    x: Any, pitch: Any,
+) -> Any:  # fmt: skip
+    """The responses of the stencils of a channel, not mixed: as :func:`transpose_stencils` reads them."""
+    counts = tuple(each.literal_value for each in profiles)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _, rows, lines, wide, taps, channel, into, places, x, pitch = memories(context, builder, signature, arguments)
+        begins, index = builder.add(builder.mul(channel, wide), x), pitch.type
+        lines, places = [builder.add(line, begins) for line in lines], list(places)
+        for count, responses in zip(counts, _responses(builder, rows, lines, taps, counts), strict=True):
+            ours = [places.pop(0) for _ in responses[0]]
+            for q, response in enumerate(responses):
+                row = builder.mul(builder.add(builder.mul(channel, index(count)), index(q)), pitch)
+                for place, value in zip(ours, response, strict=True):
+                    into.put(builder.add(builder.add(place, row), x), value)
+        return context.get_dummy_value()
+
+    whole = types.intp
+    return types.void(profiles, rows, lines, whole, taps, whole, into, places, whole, whole), generate
 
 
 @intrinsic

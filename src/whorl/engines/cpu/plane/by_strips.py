@@ -15,8 +15,6 @@ from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, precision, room
 from whorl.steps import Form, Numbers
 
-__all__ = ["Tensors", "by_strips", "diffusion_tensors", "scale_of"]
-
 CHUNK = 1023
 """Pixels per chunk of a row in a strip; its cells and their buffers fit into the first-level cache."""
 

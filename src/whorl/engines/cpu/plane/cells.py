@@ -16,8 +16,6 @@ from typing import Any
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put, zero
 from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC, UNCOUPLED
 
-__all__ = ["bilinear", "collect", "entries", "flow", "haar", "joint", "measure", "meet", "spread", "store"]
-
 
 @compiled()
 def haar(x: Any, t: int, b: int, j: int) -> Any:

@@ -13,8 +13,6 @@ from whorl.engines.cpu.arithmetic import at, compiled, put
 from whorl.engines.cpu.gaussian import ONCE, smooth_across, smooth_rows
 from whorl.engines.cpu.plane.rows import structure
 
-__all__ = ["smoothed_row", "structure_planes"]
-
 
 @compiled()
 def structure_planes(

@@ -16,8 +16,6 @@ import numpy as np
 from whorl.engines.cpu.arithmetic import at, compiled, fma, half, put, zero
 from whorl.engines.cpu.plane.cells import bilinear, collect, entries, flow, haar, spread
 
-__all__ = ["flux_pair", "products", "total"]
-
 
 @compiled()
 def products(

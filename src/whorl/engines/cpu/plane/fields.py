@@ -12,8 +12,6 @@ from whorl.engines.cpu.laws import law_of
 from whorl.operators import Derivative
 from whorl.steps import Form, Numbers
 
-__all__ = ["Fields", "coefficients", "constants", "directions", "fields_of", "gradients", "kind"]
-
 Array = np.ndarray[Any, Any]
 
 

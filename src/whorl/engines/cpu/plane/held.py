@@ -10,8 +10,6 @@ from whorl.engines.cpu.plane.fields import Array
 from whorl.engines.cpu.workspace import flat, precision
 from whorl.steps import Step
 
-__all__ = ["Held", "held"]
-
 
 class Held(NamedTuple):
     """Whether there is a data term, and the arrays ``data, weights, weighed, known, masked`` of the pipeline."""

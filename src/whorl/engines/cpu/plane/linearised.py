@@ -18,8 +18,6 @@ from whorl.engines.cpu.diffusivities import secant, slope, value
 from whorl.engines.cpu.plane.cells import entries, store
 from whorl.engines.cpu.plane.tensors import parted
 
-__all__ = ["linearise"]
-
 
 @compiled()
 def _scalar(kind: int, n: int, J: Any, S: Any, rate: float, unit: float) -> None:

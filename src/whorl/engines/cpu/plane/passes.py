@@ -15,8 +15,6 @@ from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, precision, room
 from whorl.steps import Form, Numbers
 
-__all__ = ["in_passes"]
-
 CACHE = 2**20
 """Bytes of row buffers a pipeline may use: a usual second-level cache."""
 

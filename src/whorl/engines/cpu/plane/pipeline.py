@@ -25,8 +25,6 @@ from whorl.engines.cpu.plane.rows import (
     tensor,
 )
 
-__all__ = ["GIVEN", "LINE", "pipeline", "pitch", "slots"]
-
 GIVEN = -1
 """In place of the number of coupled fields: any number, under tensors that are given."""
 

@@ -10,9 +10,6 @@ from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.plane.cells import collect, entries, flow, haar, joint, measure, meet, spread, store
 from whorl.engines.cpu.plane.tensors import respond
 
-__all__ = ["LANE", "copy_row", "divergence_row", "flux", "keep_row", "load_row", "mirror_ends", "mix_row", "pull_row"]
-__all__ += ["step_alone", "step_three", "step_under", "structure", "tensor"]
-
 
 @compiled()
 def structure(

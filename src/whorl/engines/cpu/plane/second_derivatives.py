@@ -23,8 +23,6 @@ from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.steps import Form, Numbers
 
-__all__ = ["by_second_derivatives"]
-
 WIDEST = 1024
 """Columns of a strip, so that all rows that are kept fit into a usual second-level cache."""
 

@@ -16,8 +16,6 @@ from whorl.engines.cpu.gaussian import TWICE, smooth_columns, smooth_rows
 from whorl.engines.cpu.threads import bands, run
 from whorl.engines.cpu.workspace import flat, fresh, room
 
-__all__ = ["smoothed"]
-
 
 def smoothed(u: Tensor, weights: Sequence[float], across: Sequence[float] | None = None) -> Tensor:
     """The image ``(n, c, y, x)`` smoothed with ``w_0 .. w_R`` along y, then along x, there with others if given."""

@@ -28,8 +28,6 @@ from whorl.engines.cpu.plane.linearised import linearise
 from whorl.engines.cpu.plane.rows import copy_row, divergence_row, flux, mirror_ends, structure, tensor
 from whorl.engines.cpu.plane.tangents import moving_flux, moving_structure
 
-__all__ = ["ALONG", "BACK", "STEP", "TENSORS", "strip"]
-
 STEP, TENSORS, BACK, ALONG = range(4)
 """What a kernel does: a step, the tensors for steps that keep them, or the derivative of a step, transposed or along
 directions.

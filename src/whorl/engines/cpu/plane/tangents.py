@@ -13,8 +13,6 @@ from typing import Any
 from whorl.engines.cpu.arithmetic import at, compiled, fma, half, one, zero
 from whorl.engines.cpu.plane.cells import bilinear, collect, entries, flow, haar, measure, spread
 
-__all__ = ["moving_flux", "moving_structure"]
-
 
 @compiled()
 def moving_structure(

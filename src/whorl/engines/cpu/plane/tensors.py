@@ -14,8 +14,6 @@ from whorl.engines.cpu.diffusivities import value
 from whorl.engines.cpu.laws import spectra
 from whorl.engines.leaves import SPECTRA
 
-__all__ = ["parted", "respond"]
-
 
 @compiled()
 def parted(xx: float, xy: float, yy: float) -> Any:

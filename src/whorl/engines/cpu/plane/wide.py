@@ -1,35 +1,42 @@
 r"""Explicit steps on wide cells, 4x4 pixels: a row of cells at a time, one step after the other.
 
 A row of cells looks at four rows of pixels. They are averaged and differenced along y first, then the three rows that
-come of this along x. Fluxes go back the same way, along x first; four rows of them complete a row of pixels. Rows have
-mirrored cells at either end, and above and below the image: fluxes of a mirrored image are mirrored, so that plain
-sums of taps and fluxes give the adjoint, with no boundary case and for images of any size.
+come of this along x. Fluxes go back the same way, along x first; each row of cells adds its share to four rows of
+pixels. Rows have mirrored cells at either end, and above and below the image: fluxes of a mirrored image are mirrored,
+so that plain sums of taps and fluxes give the adjoint, with no boundary case and for images of any size.
 
-As in ``cells``, p, q and r are twice those of the theory, so that geometry, laws and numbers are those of compact ones.
+Filters are multiplied by 16, 24 and 8 (average, derivative, third difference), so that their taps are whole numbers:
+details and fluxes are ``UNIT`` times those of ``cells``, and geometry, laws and numbers are those of compact ones.
 """
 
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp
+from whorl.engines.cpu.arithmetic import at, compiled, fma, literal, put, source_stamp, zero
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.plane.by_strips import scale_of
 from whorl.engines.cpu.plane.cells import collect, entries, flow, measure
 from whorl.engines.cpu.plane.fields import coefficients, constants, fields_of, kind
 from whorl.engines.cpu.plane.rows import tensor
 from whorl.engines.cpu.plane.smoothing import smoothed
-from whorl.engines.cpu.threads import bands, run
-from whorl.engines.cpu.workspace import flat, fresh, precision
+from whorl.engines.cpu.plane.tensors import respond
+from whorl.engines.cpu.threads import bands, run, split
+from whorl.engines.cpu.workspace import flat, fresh, precision, room
 from whorl.steps import Form, Numbers
 
-__all__ = ["wide_step"]
+UNIT = 192.0
+"""By how much details exceed those of ``cells``, which are twice those of the theory."""
 
-TAPS = (27 / 24, 1 / 24, 9 / 16, 1 / 16, 3 / 8, 1 / 8)
-"""Near and far taps of derivative, average and third difference; see :mod:`whorl.operators.wide`."""
+LANE = 1040
+"""How far apart lanes of a buffer lie: constant, so that the compiler sees that they never overlap."""
+
+FLUX, J, OWN = 3, 6, 9
+"""Lanes of the buffer: three lines of pixels, three fluxes, three entries; then of each plane details and sums."""
+
+_three, _nine, _twelve, _steep = literal(3.0), literal(9.0), literal(12.0), literal(27.0)
 
 
 def wide_step(
@@ -40,153 +47,225 @@ def wide_step(
     out = fresh(u) if into is None else into
     where = fields_of(form, C, precision(u))
     (weights, factors, rate, unit), real = constants(form, where, numbers), where.taps.dtype
-    scale = real.type(scale_of(form, float(unit)))
-    weight, factor = weights[where.seen[0, 0]] * scale, factors[where.moved[0, 0]]
-    taps = np.array(TAPS, real)
+    scale = scale_of(form, float(unit))
+    weight = real.type(weights[where.seen[0, 0]] * scale / UNIT**2)
+    factor = real.type(-factors[where.moved[0, 0]] / UNIT**2)
     k, k_seen = coefficients(form.flux, form.gamma, precision(u)), coefficients(form.structure, 0.0, precision(u))
     steering = u if steer is None else steer
     gaussian = form.structure.taps[0]
     if any(len(along) > 1 for along in gaussian):
         steering = smoothed(steering, *gaussian)
     pixels, seen, result = flat(u), flat(steering), flat(out)
-    alike = form.pointwise and steer is None
     members = C if form.couple_channels else 1
-    kernel = rows(*kind(form))
+    kernel = rows(*kind(form), form.pointwise and steer is None)
 
-    def work(group: int, r0: int, r1: int) -> None:
-        first = group * members * H * W
+    def work(group: int, r0: int, r1: int, c0: int, c1: int) -> None:
+        (buffer,) = room(((OWN + 6 * members) * LANE,), real)
         kernel(
-            pixels, seen, result, alike, first, members, H, W, r0, r1, k, k_seen, weight, factor, rate / scale,
-            real.type(1), taps,
+            pixels, seen, result, group * members * H * W, members, H, W, r0, r1, c0, c1,
+            k, k_seen, weight, factor, rate / real.type(scale), real.type(1), buffer,
         )  # fmt: skip
 
-    groups = n * C // members
-    run(work, [(group, r0, r1) for group in range(groups) for r0, r1 in bands(H, groups, 16, 16 * members * W)])
+    groups, columns = n * C // members, split(W, LANE - 16, 16)
+    parts = [(r0, r1, c0, c1) for r0, r1 in bands(H, groups, 16, 16 * members * W) for c0, c1 in columns]
+    run(work, [(group, *part) for group in range(groups) for part in parts])
     return out
 
 
 @cache
-def rows(coupling: int, law: int) -> Callable[..., int]:
-    """The kernel: rows ``r0 <= y < r1`` of so many coupled planes, from the place ``first`` on.
+def rows(coupling: int, law: int, alike: bool) -> Callable[..., int]:
+    """The kernel: rows ``r0 <= y < r1``, columns ``c0 <= x < c1`` of coupled planes, from the place ``first`` on.
 
     ``seen`` steers; where it is the image itself (``alike``) details are found once. ``weight`` is that of a field in
-    the structure, ``factor`` that of the flux in the step.
+    the structure, ``factor`` that of the flux in the step, less than zero.
     """
     stamp = source_stamp()
 
     @compiled(cache=True)
     def kernel(
-        u: Any, seen: Any, out: Any, alike: bool, first: int, members: int, H: int, W: int, r0: int, r1: int,
-        k: Any, k_seen: Any, weight: float, factor: float, rate: float, more: float, taps: Any,
+        u: Any, seen: Any, out: Any, first: int, members: int, H: int, W: int, r0: int, r1: int, c0: int, c1: int,
+        k: Any, k_seen: Any, weight: float, factor: float, rate: float, more: float, x: Any,
     ) -> int:  # fmt: skip
-        cells, pitch = W + 3, W + 6
-        Ja, Jb, Jc = np.empty(cells, u.dtype), np.empty(cells, u.dtype), np.empty(cells, u.dtype)
-        lines, details = np.empty(3 * pitch, u.dtype), np.empty(members * 3 * cells, u.dtype)
-        flux = np.empty(3 * cells, u.dtype)
-        back = np.empty(members * 12 * W, u.dtype)  # of each plane four rows, of each row three sums
+        cells = c1 - c0 + 3
+        A, B, C = x[J * LANE :], x[(J + 1) * LANE :], x[(J + 2) * LANE :]
         for i in range(r0 - 1, r1 + 2):
             for m in range(members):
-                plane, place = first + m * H * W, (m * 3 * cells if alike else 0)
-                details_row(seen, plane, i, H, W, taps, lines, details, place)
-                structure_row(coupling, m == 0, details, place, cells, weight, k_seen, Ja, Jb, Jc)
-            tensor(coupling, law, cells, Ja, Jb, Jc, rate, more)
+                own = (OWN + 6 * m) * LANE
+                lines(seen, first + m * H * W, i, H, W, c0, c1, x)
+                details(x, cells, own)
+                if not (alike and members == 1):
+                    structure(coupling, m == 0, cells, weight, k_seen, x, own, A, B, C)
+            if not (alike and members == 1):
+                tensor(coupling, law, cells, A, B, C, rate, more)
             for m in range(members):
-                plane, place = first + m * H * W, (m * 3 * cells if alike else 0)
-                if not alike:
-                    details_row(u, plane, i, H, W, taps, lines, details, place)
-                flux_row(coupling, details, place, cells, Ja, Jb, Jc, k, flux)
-                back_row(flux, cells, W, taps, back, (4 * m + (i + 1) % 4) * 3 * W)
-                if i - 2 >= r0:
-                    sum_rows(u, out, plane + (i - 2) * W, W, back, 12 * m * W, i, taps, factor)
+                plane, own = first + m * H * W, (OWN + 6 * m) * LANE
+                if alike and members == 1:
+                    flux_alone(coupling, law, cells, k, weight, rate, more, x, own)
+                else:
+                    if not alike:
+                        lines(u, plane, i, H, W, c0, c1, x)
+                        details(x, cells, own)
+                    flux_under(coupling, cells, k, x, own, A, B, C)
+                # The first three rows of cells complete no pixels.
+                source, result, target = plane, x, 0
+                if i >= r0 + 2:
+                    source = target = plane + (i - 2) * W + c0
+                    result = out
+                back(x, own + 3 * LANE, c1 - c0, i < r0, u, source, result, target, factor)
         return stamp
 
     return kernel
 
 
-@compiled()
-def details_row(
-    u: Any, plane: int, i: int, H: int, W: int, taps: Any, lines: Any, details: Any, place: int
-) -> None:  # fmt: skip
-    """The details p, q, r of the cells of row i, one after the other; cell j has the pixels j - 3 .. j."""
-    d0, d1, a0, a1, e0, e1 = at(taps, 0), at(taps, 1), at(taps, 2), at(taps, 3), at(taps, 4), at(taps, 5)
-    pitch, cells = W + 6, W + 3
-    o0, o1 = plane + mirrored(i - 2, H) * W, plane + mirrored(i - 1, H) * W
-    o2, o3 = plane + mirrored(i, H) * W, plane + mirrored(i + 1, H) * W
-    for j in range(W):
-        far0, near0, near1, far1 = at(u, o0 + j), at(u, o1 + j), at(u, o2 + j), at(u, o3 + j)
-        near, far = near1 - near0, far1 - far0
-        put(lines, 3 + j, fma(a0, near0 + near1, -a1 * (far0 + far1)))
-        put(lines, pitch + 3 + j, fma(d0, near, -d1 * far))
-        put(lines, 2 * pitch + 3 + j, fma(e1, far, -e0 * near))
-    for line in range(3):
-        for j in range(3):
-            put(lines, line * pitch + j, at(lines, line * pitch + 3 + mirrored(j - 3, W)))
-            put(lines, line * pitch + W + 3 + j, at(lines, line * pitch + 3 + mirrored(W + j, W)))
-    for j in range(cells):
-        near, far = at(lines, j + 2) - at(lines, j + 1), at(lines, j + 3) - at(lines, j)
-        p = fma(d0, near, -d1 * far)
-        j1, j2 = j + pitch, j + 2 * pitch
-        q = fma(a0, at(lines, j1 + 1) + at(lines, j1 + 2), -a1 * (at(lines, j1) + at(lines, j1 + 3)))
-        near, far = at(lines, j2 + 2) - at(lines, j2 + 1), at(lines, j2 + 3) - at(lines, j2)
-        r = fma(e1, far, -e0 * near)
-        put(details, place + j, p + p)
-        put(details, place + cells + j, q + q)
-        put(details, place + 2 * cells + j, (r + r) + (r + r))
+@compiled(inside=True)
+def average(a: float, b: float, c: float, d: float) -> Any:
+    """16 times the average of four pixels in a row."""
+    return fma(_nine(a), b + c, -(a + d))
+
+
+@compiled(inside=True)
+def derivative(a: float, b: float, c: float, d: float) -> Any:
+    """24 times their derivative; the transpose has the opposite sign."""
+    return fma(_steep(a), c - b, -(d - a))
+
+
+@compiled(inside=True)
+def third(a: float, b: float, c: float, d: float) -> Any:
+    """8 times their third difference; the transpose has the opposite sign."""
+    return fma(-_three(a), c - b, d - a)
+
+
+@compiled(inside=True)
+def shares(a: float, d: float, t: float) -> Any:
+    """What four rows of pixels receive of a row of cells by the transposed average, derivative and third difference."""
+    far, near, middle = d - t, fma(_steep(d), d, -(_three(t) * t)), _nine(a) * a
+    return far - a, middle - near, middle + near, -(far + a)
+
+
+AVERAGE, DERIVATIVE, THIRD = range(3)
 
 
 @compiled()
-def structure_row(
-    coupling: int, first: bool, details: Any, place: int, n: int, w: float, k: Any, Ja: Any, Jb: Any, Jc: Any
+def along_row(which: int, x: Any, source: int, target: int, n: int, factor: float) -> None:
+    """So many times one of the filters along a lane of a buffer, in another lane.
+
+    Pixels are handed on from place to place: the compiler shifts registers, where four loads would straddle lines of
+    the caches.
+    """
+    a, b, c, times = at(x, source), at(x, source + 1), at(x, source + 2), x.dtype.type(factor)
+    for j in range(n):
+        d = at(x, source + j + 3)
+        if which == AVERAGE:
+            put(x, target + j, times * average(a, b, c, d))
+        elif which == DERIVATIVE:
+            put(x, target + j, times * derivative(a, b, c, d))
+        else:
+            put(x, target + j, times * third(a, b, c, d))
+        a, b, c = b, c, d
+
+
+@compiled()
+def filtered(u: Any, a: int, b: int, c: int, d: int, n: int, x: Any, o: int, lane: int) -> None:
+    """Average, derivative and third difference of four rows, in three lanes."""
+    for j in range(n):
+        rows = at(u, a + j), at(u, b + j), at(u, c + j), at(u, d + j)
+        put(x, o + j, average(*rows))
+        put(x, o + lane + j, derivative(*rows))
+        put(x, o + 2 * lane + j, third(*rows))
+
+
+@compiled()
+def mirror_lines(x: Any, o: int, lane: int, W: int, c0: int, c1: int) -> None:
+    """Set the pixels of three lanes that lie beyond the border; pixel ``c0 - 3`` is the first."""
+    for line in range(o, o + 3 * lane, lane):
+        for i in range(3):
+            if c0 - 3 + i < 0:
+                put(x, line + i, at(x, line + mirrored(c0 - 3 + i, W) - c0 + 3))
+            if c1 + i >= W:
+                put(x, line + c1 - c0 + 3 + i, at(x, line + mirrored(c1 + i, W) - c0 + 3))
+
+
+@compiled()
+def lines(u: Any, plane: int, i: int, H: int, W: int, c0: int, c1: int, x: Any) -> None:
+    """The four rows of pixels of row i of cells, filtered along y."""
+    left, right = max(0, c0 - 3), min(W, c1 + 3)
+    a, b = plane + mirrored(i - 2, H) * W + left, plane + mirrored(i - 1, H) * W + left
+    c, d = plane + mirrored(i, H) * W + left, plane + mirrored(i + 1, H) * W + left
+    filtered(u, a, b, c, d, right - left, x, left - c0 + 3, LANE)
+    mirror_lines(x, 0, LANE, W, c0, c1)
+
+
+@compiled()
+def details(x: Any, n: int, own: int) -> None:
+    """The details p, q, r of n cells; cell j has the pixels j .. j + 3 of the lines."""
+    along_row(DERIVATIVE, x, 0, own, n, 1.0)
+    along_row(AVERAGE, x, LANE, own + LANE, n, 1.0)
+    along_row(THIRD, x, 2 * LANE, own + 2 * LANE, n, 12.0)
+
+
+@compiled()
+def structure(
+    coupling: int, first: bool, n: int, w: float, k: Any, x: Any, own: int, A: Any, B: Any, C: Any
 ) -> None:  # fmt: skip
-    """Add w times the structure of one field to J; the first field overwrites."""
+    """Add w times the structure of one field to that of its group; the first field overwrites."""
     Y, Z, d, dY = at(k, 0), at(k, 1), at(k, 2), at(k, 3)
     for j in range(n):
-        p, q, r = at(details, place + j), at(details, place + n + j), at(details, place + 2 * n + j)
+        p, q, r = at(x, own + j), at(x, own + LANE + j), at(x, own + 2 * LANE + j)
         xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
-        collect(coupling, first, j, Ja, Jb, Jc, w, xx, xy, yy)
+        collect(coupling, first, j, A, B, C, w, xx, xy, yy)
+
+
+@compiled(inside=True)
+def keep_flux(x: Any, j: int, P: float, Q: float, R: float) -> None:
+    """Set the fluxes of cell j."""
+    put(x, FLUX * LANE + j, P)
+    put(x, (FLUX + 1) * LANE + j, Q)
+    put(x, (FLUX + 2) * LANE + j, _twelve(R) * R)
 
 
 @compiled()
-def flux_row(
-    coupling: int, details: Any, place: int, n: int, A: Any, B: Any, C: Any, k: Any, flux: Any
+def flux_alone(
+    coupling: int, law: int, n: int, k: Any, w: float, rate: float, more: float, x: Any, own: int
 ) -> None:  # fmt: skip
-    """The fluxes of the details under the tensor."""
+    """The fluxes of a field that is coupled with no other and steers itself."""
     Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
     for j in range(n):
-        p, q, r = at(details, place + j), at(details, place + n + j), at(details, place + 2 * n + j)
+        p, q, r = at(x, own + j), at(x, own + LANE + j), at(x, own + 2 * LANE + j)
+        xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
+        a, b, c = respond(coupling, law, w * xx, w * xy, w * yy, rate, more)
+        P, Q, R = flow(coupling, a, b, c, p, q, r, Y, Z, d, dY, e)
+        keep_flux(x, j, P, Q, R)
+
+
+@compiled()
+def flux_under(coupling: int, n: int, k: Any, x: Any, own: int, A: Any, B: Any, C: Any) -> None:
+    """The fluxes under the tensor of the group."""
+    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
+    for j in range(n):
+        p, q, r = at(x, own + j), at(x, own + LANE + j), at(x, own + 2 * LANE + j)
         a, b, c = entries(coupling, j, A, B, C)
         P, Q, R = flow(coupling, a, b, c, p, q, r, Y, Z, d, dY, e)
-        put(flux, j, P + P)
-        put(flux, n + j, Q + Q)
-        put(flux, 2 * n + j, (R + R) + (R + R))
+        keep_flux(x, j, P, Q, R)
 
 
 @compiled()
-def back_row(flux: Any, n: int, W: int, taps: Any, back: Any, place: int) -> None:
-    """The fluxes of a row of cells as sums for the pixels, along x; pixel j lies in the cells j .. j + 3."""
-    d0, d1, a0, a1, e0, e1 = at(taps, 0), at(taps, 1), at(taps, 2), at(taps, 3), at(taps, 4), at(taps, 5)
-    for j in range(W):
-        near, far = at(flux, j + 1) - at(flux, j + 2), at(flux, j) - at(flux, j + 3)
-        put(back, place + j, fma(d0, near, -d1 * far))
-        k = n + j
-        put(back, place + W + j, fma(a0, at(flux, k + 1) + at(flux, k + 2), -a1 * (at(flux, k) + at(flux, k + 3))))
-        k = 2 * n + j
-        near, far = at(flux, k + 1) - at(flux, k + 2), at(flux, k) - at(flux, k + 3)
-        put(back, place + 2 * W + j, fma(e1, far, -e0 * near))
-
-
-@compiled()
-def sum_rows(
-    u: Any, out: Any, pixel: int, W: int, back: Any, place: int, i: int, taps: Any, factor: float
+def back(
+    x: Any, sums: int, W: int, start: bool, u: Any, source: int, out: Any, target: int, factor: float
 ) -> None:  # fmt: skip
-    """The row of pixels that row i of cells completes: the sums of four rows along y, taken off the image."""
-    d0, d1, a0, a1, e0, e1 = at(taps, 0), at(taps, 1), at(taps, 2), at(taps, 3), at(taps, 4), at(taps, 5)
-    o0, o1 = place + (i - 2) % 4 * 3 * W, place + (i - 1) % 4 * 3 * W
-    o2, o3 = place + i % 4 * 3 * W, place + (i + 1) % 4 * 3 * W
+    """Add the fluxes of a row of cells to the sums of four rows of pixels, of which the first is then complete."""
+    if start:
+        for j in range(3 * LANE):
+            put(x, sums + j, zero(factor))
+    P, Q, R = FLUX * LANE, (FLUX + 1) * LANE, (FLUX + 2) * LANE
+    p0, p1, p2, q0, q1, q2 = at(x, P), at(x, P + 1), at(x, P + 2), at(x, Q), at(x, Q + 1), at(x, Q + 2)
+    r0, r1, r2 = at(x, R), at(x, R + 1), at(x, R + 2)
     for j in range(W):
-        p = fma(a0, at(back, o1 + j) + at(back, o2 + j), -a1 * (at(back, o0 + j) + at(back, o3 + j)))
-        k = W + j
-        q = fma(d0, at(back, o1 + k) - at(back, o2 + k), -d1 * (at(back, o0 + k) - at(back, o3 + k)))
-        k = 2 * W + j
-        r = fma(e1, at(back, o0 + k) - at(back, o3 + k), -e0 * (at(back, o1 + k) - at(back, o2 + k)))
-        put(out, pixel + j, fma(-factor, p + (q + r), at(u, pixel + j)))
+        p3, q3, r3 = at(x, P + j + 3), at(x, Q + j + 3), at(x, R + j + 3)
+        a, d, t = -derivative(p0, p1, p2, p3), average(q0, q1, q2, q3), -third(r0, r1, r2, r3)
+        s0, s1, s2, s3 = shares(a, d, t)
+        p0, p1, p2, q0, q1, q2, r0, r1, r2 = p1, p2, p3, q1, q2, q3, r1, r2, r3
+        total = at(x, sums + j) + s0
+        put(x, sums + j, at(x, sums + LANE + j) + s1)
+        put(x, sums + LANE + j, at(x, sums + 2 * LANE + j) + s2)
+        put(x, sums + 2 * LANE + j, s3)
+        put(out, target + j, fma(factor, total, at(u, source + j)))

@@ -18,8 +18,6 @@ from typing import Any
 from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, zero
 from whorl.engines.cpu.laws import ISOTROPIC, UNCOUPLED
 
-__all__ = ["LANE", "entries", "flow", "haar", "measure", "meet", "store"]
-
 LANE = 720
 """How far apart the lanes of a buffer lie: constant, so that the compiler sees that they never overlap."""
 

@@ -20,8 +20,6 @@ from whorl.engines.cpu.space.cells import LANE
 from whorl.engines.cpu.space.rows import step_alone, step_under, tensor
 from whorl.engines.cpu.space.steering import MARGIN, rows_of, seen_row, smooth_four, smoothed_plane, structure_layer
 
-__all__ = ["planes"]
-
 
 @cache
 def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:

@@ -7,10 +7,9 @@ plane behind. Rows hold at most ``LANE`` voxels; each loop is plain enough to be
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put
-from whorl.engines.cpu.space.cells import entries, flow, haar, measure, meet, store
-from whorl.engines.cpu.space.tensors import respond
-
-__all__ = ["step_alone", "step_under", "structure", "tensor"]
+from whorl.engines.cpu.laws import ANISOTROPIC, RANK_ONE
+from whorl.engines.cpu.space.cells import LANE, entries, flow, haar, measure, meet, store
+from whorl.engines.cpu.space.tensors import axis, respond
 
 
 @compiled()
@@ -32,9 +31,16 @@ def structure(
 @compiled()
 def tensor(coupling: int, law: int, kind: int, n: int, J: Any, T: Any, rate: float, floor: float) -> None:
     """The diffusion tensor of the cells from their structure."""
+    # Two loops: of shorter ones, a processor has more cells under way at once.
+    for j in range(n if law == ANISOTROPIC or law > RANK_ONE else 0):
+        x, y, z = axis(*entries(coupling, j, J))
+        put(T, j, x)
+        put(T, LANE + j, y)
+        put(T, 2 * LANE + j, z)
     for j in range(n):
         xx, xy, xz, yy, yz, zz = entries(coupling, j, J)
-        xx, xy, xz, yy, yz, zz = respond(law, kind, xx, xy, xz, yy, yz, zz, rate, floor)
+        x, y, z = at(T, j), at(T, LANE + j), at(T, 2 * LANE + j)
+        xx, xy, xz, yy, yz, zz = respond(law, kind, xx, xy, xz, yy, yz, zz, x, y, z, rate, floor)
         store(coupling, j, T, xx, xy, xz, yy, yz, zz)
 
 
@@ -76,7 +82,7 @@ def _alone(
 ) -> Any:  # fmt: skip
     p_x, p_y, p_z, r_xy, r_xz, r_yz, t = haar(x, a, b, c, d, j)
     xx, xy, xz, yy, yz, zz = measure(coupling, p_x, p_y, p_z, r_xy, r_xz, r_yz, t, k_y, k_z, detail)
-    xx, xy, xz, yy, yz, zz = respond(law, kind, xx, xy, xz, yy, yz, zz, rate, floor)
+    xx, xy, xz, yy, yz, zz = respond(law, kind, xx, xy, xz, yy, yz, zz, xx, xx, xx, rate, floor)
     P_x, P_y, P_z, R_xy, R_xz, R_yz, T = flow(
         coupling, xx, xy, xz, yy, yz, zz, p_x, p_y, p_z, r_xy, r_xz, r_yz, t, k_y, k_z, detail
     )

@@ -13,8 +13,6 @@ from whorl.engines.cpu.laws import ISOTROPIC
 from whorl.engines.cpu.space.cells import LANE
 from whorl.engines.cpu.space.rows import structure
 
-__all__ = ["MARGIN", "rows_of", "seen_row", "smooth_four", "smoothed_plane", "structure_layer"]
-
 MARGIN = 80
 """Voxels before the first of a row in a buffer: room for mirrored columns. No more may be needed on either side."""
 

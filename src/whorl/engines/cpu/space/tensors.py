@@ -1,9 +1,11 @@
 r"""From structure to diffusion tensor in a volume, cell by cell.
 
-The eigenvectors of a symmetric 3x3 matrix come from a fixed number of Jacobi rotations: no branches, so that cells
-share vector registers, and orthonormal up to rounding whatever the matrix, so that the eigenvalues of the tensor stay
-within those of the law and keep its step limit. At equal eigenvalues any basis of their plane gives the same
-:math:`g(J) = \sum_i g(\nu_i) v_i v_i^\top`.
+Of the three eigenvalues of a symmetric matrix, the largest or the smallest lies apart from both others: it is found
+from the cubic equation, and its vector v as a column of an adjugate, well-conditioned both. With two vectors s and t
+across v a matrix of 2x2 entries is left, of which functions are taken as in the plane. There are no branches, so that
+cells share vector registers, and no iteration. The vectors are orthonormal up to rounding whatever the matrix, so that
+the eigenvalues of the tensor stay within those of the law and keep its step limit. All entries are taken from the
+matrix itself, between the vectors: an edge along an axis costs the weak directions no digits, however strong it is.
 """
 
 import math
@@ -13,116 +15,135 @@ from whorl.activations.enhancing import TOGETHER
 from whorl.engines.cpu.arithmetic import (
     by_literal,
     compiled,
+    farthest_root,
     fma,
     half,
     inverse_power,
     literal,
     one,
-    power,
     tiny,
     two,
     zero,
 )
 from whorl.engines.cpu.diffusivities import value
 from whorl.engines.cpu.laws import spectra
+from whorl.engines.cpu.plane.tensors import parted as plane_parted
 
-__all__ = ["eigen", "respond"]
-
-
-@compiled(inside=True)
-def _rotated(
-    app: float, aqq: float, apq: float, arp: float, arq: float, px: float, py: float, pz: float, qx: float, qy: float,
-    qz: float,
-) -> Any:  # fmt: skip
-    """A rotation that makes the entry (p, q) zero; r is the third axis, and the vectors p and q are rotated, too."""
-    gap = half(app) * (aqq - app)
-    length = math.sqrt(fma(gap, gap, apq * apq))
-    far = max(abs(gap) + length, tiny(app))
-    tangent = (apq if gap >= 0 else -apq) / far
-    c = one(app) / math.sqrt(fma(tangent, tangent, one(app)))
-    s, shift = tangent * c, tangent * apq
-    return (
-        app - shift, aqq + shift, zero(app), fma(c, arp, -(s * arq)), fma(s, arp, c * arq),
-        fma(c, px, -(s * qx)), fma(c, py, -(s * qy)), fma(c, pz, -(s * qz)),
-        fma(s, px, c * qx), fma(s, py, c * qy), fma(s, pz, c * qz),
-    )  # fmt: skip
+_third, _sixth, _least = literal(1 / 3), literal(1 / 6), literal(1e-36)
 
 
 @compiled(inside=True)
-def _sweep(
-    xx: float, xy: float, xz: float, yy: float, yz: float, zz: float, ax: float, ay: float, az: float, bx: float,
-    by: float, bz: float, cx: float, cy: float, cz: float,
-) -> Any:  # fmt: skip
-    """Three rotations of the matrix and of the vectors a, b and c."""
-    xx, yy, xy, xz, yz, ax, ay, az, bx, by, bz = _rotated(xx, yy, xy, xz, yz, ax, ay, az, bx, by, bz)
-    xx, zz, xz, xy, yz, ax, ay, az, cx, cy, cz = _rotated(xx, zz, xz, xy, yz, ax, ay, az, cx, cy, cz)
-    yy, zz, yz, xy, xz, bx, by, bz, cx, cy, cz = _rotated(yy, zz, yz, xy, xz, bx, by, bz, cx, cy, cz)
-    return xx, xy, xz, yy, yz, zz, ax, ay, az, bx, by, bz, cx, cy, cz
+def _dot(ax: float, ay: float, az: float, bx: float, by: float, bz: float) -> Any:
+    return fma(ax, bx, fma(ay, by, az * bz))
 
 
 @compiled(inside=True)
-def eigen(
-    xx: float, xy: float, xz: float, yy: float, yz: float, zz: float,
-) -> Any:  # fmt: skip
-    """The eigenvalues, in no order and not below zero, and their vectors: (n_a, n_b, n_c, a, b, c).
+def axis(xx: float, xy: float, xz: float, yy: float, yz: float, zz: float) -> Any:
+    """The eigenvector v of the eigenvalue that lies apart."""
+    scale = inverse_power(xx + yy + zz)
+    # Less its mean and over its size the matrix has eigenvalues between -2 and 2, and half its determinant is r.
+    mean = _third(xx) * (xx + yy + zz)
+    a, b, c, d, e, f = scale * (xx - mean), scale * (yy - mean), scale * (zz - mean), scale * xy, scale * xz, scale * yz
+    unit = one(xx) / math.sqrt(fma(_sixth(xx), _dot(a, b, c, a, b, c) + two(xx) * _dot(d, e, f, d, e, f), _least(xx)))
+    a, b, c, d, e, f = unit * a, unit * b, unit * c, unit * d, unit * e, unit * f
+    r = half(xx) * _dot(a, d, e, fma(b, c, -(f * f)), fma(f, e, -(d * c)), fma(d, f, -(b * e)))
+    # The largest is the one apart where r >= 0; else it is the smallest, the largest of the opposite matrix.
+    x = farthest_root(min(abs(r), one(r)))
+    x = x if r >= zero(r) else -x
+    a, b, c = a - x, b - x, c - x
+    # Columns of the adjugate are multiples of v: the one with the largest entry on the diagonal has the most digits.
+    ax, by, cz = fma(b, c, -(f * f)), fma(a, c, -(e * e)), fma(a, b, -(d * d))
+    ay, az, bz = fma(f, e, -(d * c)), fma(d, f, -(b * e)), fma(d, e, -(a * f))
+    first = ax >= by
+    vx, vy, vz, most = ax if first else ay, ay if first else by, az if first else bz, ax if first else by
+    last = cz > most
+    vx, vy, vz = az if last else vx, bz if last else vy, cz if last else vz
+    length = one(x) / math.sqrt(_dot(vx, vy, vz, vx, vy, vz))
+    return length * vx, length * vy, length * vz
 
-    Entries are scaled by a power of two before they are squared: volumes of any magnitude will do.
+
+@compiled(inside=True)
+def parted(
+    xx: float, xy: float, xz: float, yy: float, yz: float, zz: float, vx: float, vy: float, vz: float
+) -> Any:  # fmt: skip
+    """The entries of the matrix between v and two vectors s and t across it, and these: ``(vv, ss, st, tt, s, t)``.
+
+    s and t are columns of the reflection that carries v to the z axis, or to its opposite. No number in them cancels:
+    an entry of s or t is as small as v demands, so that strong entries of the matrix do not round weak ones.
     """
-    n, i = zero(xx), one(xx)
-    size, scale = power(xx + yy + zz), inverse_power(xx + yy + zz)
-    state = scale * xx, scale * xy, scale * xz, scale * yy, scale * yz, scale * zz, i, n, n, n, i, n, n, n, i
-    # Written out: a loop inside the loop over cells would stop vectorisation.
-    state = _sweep(*_sweep(*_sweep(*_sweep(*state))))
-    xx, xy, xz, yy, yz, zz, ax, ay, az, bx, by, bz, cx, cy, cz = state
-    return max(size * xx, n), max(size * yy, n), max(size * zz, n), ax, ay, az, bx, by, bz, cx, cy, cz
+    side, height = one(vz) if vz >= zero(vz) else -one(vz), abs(vz)
+    share = one(vz) / (one(vz) + height)
+    sx, ty, sy = fma(vy, vy * share, height), fma(vx, vx * share, height), -(vx * vy * share)
+    tx, sz, tz = sy, -side * vx, -side * vy
+    ax, ay, az = _dot(xx, xy, xz, sx, sy, sz), _dot(xy, yy, yz, sx, sy, sz), _dot(xz, yz, zz, sx, sy, sz)
+    bx, by, bz = _dot(xx, xy, xz, tx, ty, tz), _dot(xy, yy, yz, tx, ty, tz), _dot(xz, yz, zz, tx, ty, tz)
+    cx, cy, cz = _dot(xx, xy, xz, vx, vy, vz), _dot(xy, yy, yz, vx, vy, vz), _dot(xz, yz, zz, vx, vy, vz)
+    ss, st, tt = _dot(ax, ay, az, sx, sy, sz), _dot(ax, ay, az, tx, ty, tz), _dot(bx, by, bz, tx, ty, tz)
+    return _dot(cx, cy, cz, vx, vy, vz), ss, st, tt, sx, sy, sz, tx, ty, tz
 
 
 @compiled(inside=True)
-def _compose(
-    a: float, b: float, c: float, ax: float, ay: float, az: float, bx: float, by: float, bz: float, cx: float,
-    cy: float, cz: float,
+def _composed(
+    n: float, ss: float, st: float, tt: float, vx: float, vy: float, vz: float,
+    sx: float, sy: float, sz: float, tx: float, ty: float, tz: float,
 ) -> Any:  # fmt: skip
-    """The matrix with these eigenvalues and vectors."""
-    aax, aay, aaz, bbx, bby, bbz, ccx, ccy, ccz = a * ax, a * ay, a * az, b * bx, b * by, b * bz, c * cx, c * cy, c * cz
+    """The matrix with these entries between the vectors."""
+    ax, ay, az = fma(ss, sx, st * tx), fma(ss, sy, st * ty), fma(ss, sz, st * tz)
+    bx, by, bz = fma(st, sx, tt * tx), fma(st, sy, tt * ty), fma(st, sz, tt * tz)
+    vn, wn = n * vx, n * vy
     return (
-        fma(aax, ax, fma(bbx, bx, ccx * cx)), fma(aax, ay, fma(bbx, by, ccx * cy)),
-        fma(aax, az, fma(bbx, bz, ccx * cz)), fma(aay, ay, fma(bby, by, ccy * cy)),
-        fma(aay, az, fma(bby, bz, ccy * cz)), fma(aaz, az, fma(bbz, bz, ccz * cz)),
+        _dot(vn, ax, bx, vx, sx, tx), _dot(vn, ax, bx, vy, sy, ty), _dot(vn, ax, bx, vz, sz, tz),
+        _dot(wn, ay, by, vy, sy, ty), _dot(wn, ay, by, vz, sz, tz), _dot(n * vz, az, bz, vz, sz, tz),
     )  # fmt: skip
 
 
-def _uncoupled(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+def _uncoupled(law, kind, xx, xy, xz, yy, yz, zz, vx, vy, vz, rate, floor):  # type: ignore[no-untyped-def]
     n = zero(xx)
     return value(kind, xx, rate), n, n, value(kind, yy, rate), n, value(kind, zz, rate)
 
 
-def _isotropic(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+def _isotropic(law, kind, xx, xy, xz, yy, yz, zz, vx, vy, vz, rate, floor):  # type: ignore[no-untyped-def]
     g, n = value(kind, xx, rate), zero(xx)
     return g, n, n, g, n, g
 
 
-def _anisotropic(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
-    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = eigen(xx, xy, xz, yy, yz, zz)
-    a, b, c = value(kind, a, rate), value(kind, b, rate), value(kind, c, rate)
-    return _compose(a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz)
-
-
-def _rank_one(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
+def _rank_one(law, kind, xx, xy, xz, yy, yz, zz, vx, vy, vz, rate, floor):  # type: ignore[no-untyped-def]
     s2, i = xx + yy + zz, one(xx)
     q = (value(kind, s2, rate) - i) / max(s2, tiny(xx))
     return fma(q, xx, i), q * xy, q * xz, fma(q, yy, i), q * yz, fma(q, zz, i)
 
 
+def _of_eigenvalues(tensor_values: Any) -> Any:
+    """A law that gives the eigenvalues of the tensor by those of the structure, the largest first."""
+
+    def law_of_eigenvalues(law, kind, xx, xy, xz, yy, yz, zz, vx, vy, vz, rate, floor):  # type: ignore[no-untyped-def]
+        n, ss, st, tt, sx, sy, sz, tx, ty, tz = parted(xx, xy, xz, yy, yz, zz, vx, vy, vz)
+        mean, split, radius = plane_parted(ss, st, tt)
+        large, small, n, top = mean + radius, max(mean - radius, zero(xx)), max(n, zero(xx)), n >= mean
+        first, second, third = tensor_values(
+            kind, n if top else large, large if top else small, small if top else n, floor, rate
+        )
+        n, large, small = first if top else third, second if top else first, third if top else second
+        mean, rise = half(xx) * (large + small), half(xx) * (large - small) / max(radius, tiny(xx))
+        ss, st, tt = fma(rise, split, mean), rise * st, fma(-rise, split, mean)
+        return _composed(n, ss, st, tt, vx, vy, vz, sx, sy, sz, tx, ty, tz)
+
+    return law_of_eigenvalues
+
+
+@compiled(inside=True)
+def _each(kind: int, a: float, b: float, c: float, floor: float, rate: float) -> Any:
+    return value(kind, a, rate), value(kind, b, rate), value(kind, c, rate)
+
+
 def _spectral(eigenvalues: Any) -> Any:
-    """A law of eigenvalues."""
+    """A law that sees all three at once."""
 
-    def spectral(law, kind, xx, xy, xz, yy, yz, zz, rate, floor):  # type: ignore[no-untyped-def]
-        a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = sorted_eigen(xx, xy, xz, yy, yz, zz)
-        first, second, third = eigenvalues(kind, a, b, c, a - c, floor, rate)
-        first, second, third = _together(a, b, c, first, second, third)
-        return _compose(first, second, third, ax, ay, az, bx, by, bz, cx, cy, cz)
+    @compiled(inside=True)
+    def values(kind: int, a: float, b: float, c: float, floor: float, rate: float) -> Any:
+        return _together(a, b, c, *eigenvalues(kind, a, b, c, a - c, floor, rate))
 
-    return spectral
+    return _of_eigenvalues(values)
 
 
 _share = literal(TOGETHER)
@@ -145,31 +166,8 @@ def _together(
     return first + upper + across, second - upper + lower, third - lower - across
 
 
-@compiled(inside=True)
-def sorted_eigen(
-    xx: float, xy: float, xz: float, yy: float, yz: float, zz: float,
-) -> Any:  # fmt: skip
-    """The same as :func:`eigen`, from the largest eigenvalue to the smallest."""
-    a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz = eigen(xx, xy, xz, yy, yz, zz)
-    a, b, ax, ay, az, bx, by, bz = _descending(a, b, ax, ay, az, bx, by, bz)
-    b, c, bx, by, bz, cx, cy, cz = _descending(b, c, bx, by, bz, cx, cy, cz)
-    a, b, ax, ay, az, bx, by, bz = _descending(a, b, ax, ay, az, bx, by, bz)
-    return a, b, c, ax, ay, az, bx, by, bz, cx, cy, cz
-
-
-@compiled(inside=True)
-def _descending(
-    a: float, b: float, ax: float, ay: float, az: float, bx: float, by: float, bz: float,
-) -> Any:  # fmt: skip
-    right = a >= b
-    return (
-        a if right else b, b if right else a, ax if right else bx, ay if right else by, az if right else bz,
-        bx if right else ax, by if right else ay, bz if right else az,
-    )  # fmt: skip
-
-
 respond = by_literal(
-    _uncoupled, _isotropic, _anisotropic, _rank_one, *(_spectral(each) for each in spectra(3).values()), inside=True
+    _uncoupled, _isotropic, _of_eigenvalues(_each), _rank_one, *map(_spectral, spectra(3).values()), inside=True
 )
 """The tensor (xx, xy, xz, yy, yz, zz) of one cell from its structure, under the law of that number.
 

@@ -22,8 +22,6 @@ from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.steps import Form
 
-__all__ = ["advance_volume"]
-
 WIDEST = LANE - 2 * MARGIN
 """The most columns of a window; its rows carry mirrored ones on either side."""
 

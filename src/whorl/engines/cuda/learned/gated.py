@@ -21,11 +21,10 @@ from whorl.engines.capabilities import interpreted
 from whorl.engines.cuda.learned.gates import gate_kernel
 from whorl.engines.cuda.learned.kernels import analysis_kernel, copy_kernel, synthesis_kernel
 from whorl.engines.cuda.learned.numbers import Matrices, matrices
+from whorl.engines.cuda.learned.orbits import Stencils
 from whorl.foundations.versions import version
 from whorl.operators.orbits import RADIUS
 from whorl.steps import GatedForm, GatedNumbers, GatedStep
-
-__all__ = ["applied", "lacks_room"]
 
 LARGEST = 2**31
 """Numbers of one picture: places in it are counted in 32 bits."""
@@ -158,7 +157,8 @@ def _fields(prepared: Prepared, found: Matrices, numbers: Tensor) -> Tensor:
     _start(
         analysis_kernel, Tiling.analysis, v.shape,
         u, v, found.analysis, found.gate, numbers, prepared.peaks, prepared.unit, found.field_unit,
-        prepared.scaled_by * len(u), now, own, C=u.shape[3], CB=found.channels, T=found.taps, GATED=not gated, **sizes,
+        prepared.scaled_by * len(u), now, own, C=u.shape[3], CB=found.channels, T=Stencils(found.taps),
+        GATED=not gated, **sizes,
     )  # fmt: skip
     for target in gated:  # where invariants are smoothed, gates come later
         _start(
@@ -177,8 +177,8 @@ def _stepped(
     _start(
         synthesis_kernel, Tiling.synthesis, u.shape,
         v, u, out, prepared.copy, found.synthesis, tau, prepared.peaks, found.field_unit, unit, number * n,
-        (number + 1) * n, C=u.shape[3], CB=found.channels, F=found.fields, S=found.stored, T=found.transposed_taps,
-        MARGIN=margin,
+        (number + 1) * n, C=u.shape[3], CB=found.channels, F=found.fields, S=found.stored,
+        T=Stencils(found.transposed_taps), MARGIN=margin,
     )  # fmt: skip
     result = out.permute(0, 3, 1, 2)
     state = _state(result, margin, found.components)

@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 from whorl.engines.cuda.learned.gates import SIZES, gate_matrix, put_gated, seen, squared
-from whorl.engines.cuda.learned.orbits import all_sums, matrices, mirrored, mixed, planes, rows, scale, settled
+from whorl.engines.cuda.learned.orbits import all_sums, matrices, mirrored, mixed, nothing, planes, rows, scale, settled
 
 
 @triton.jit(do_not_specialize=SIZES)
@@ -36,7 +36,7 @@ def analysis_kernel(
     x = strip * BX + p % BX
     A = ()
     for m in tl.static_range(3):
-        A += (matrices(W[m], len(T[m]), CB, F[m]),)
+        A += (matrices(W[m], T, m, CB, F[m]),)
     unscaled, small = 1.0 / scale(peaks + before + image, unit), scale(peaks + now + image, 1.0)
     factor = unscaled * scale(peaks + now + image, field_unit)
     gating = gate_matrix(G, F) if GATED else A
@@ -46,8 +46,7 @@ def analysis_kernel(
         sums = all_sums(row, C)
         fields = ()
         for k in tl.static_range(5):
-            none = tl.zeros((P, F[(k + 1) // 2]), tl.float32)
-            fields += (mixed(sums[k], T[(k + 1) // 2], k, A[(k + 1) // 2], none),)
+            fields += (mixed(sums[k], T, k, A[(k + 1) // 2], nothing(P, F[(k + 1) // 2])),)
         pixel, inside, a = y * width + x, (y < height) & (x < width), fields
         if GATED:
             a = seen(squared(fields), numbers, unscaled, small, F, FAST)
@@ -61,7 +60,7 @@ def back(
 ):
     """Add what goes back to the stream from component k of the fields."""
     m: tl.constexpr = (k + 1) // 2
-    return mixed(all_sums(rows(fields[k], pixel, wide, F[m], S[m]), S[m])[k], T[m], k, A[m], total)
+    return mixed(all_sums(rows(fields[k], pixel, wide, F[m], S[m]), S[m])[k], T, k, A[m], total)
 
 
 @triton.jit(do_not_specialize=SIZES)
@@ -91,7 +90,7 @@ def synthesis_kernel(
     x = left + p % BX
     A = ()
     for m in tl.static_range(3):
-        A += (matrices(W[m], len(T[m]), F[m], CB),)
+        A += (matrices(W[m], T, m, F[m], CB),)
     tau = tl.load(tau) / scale(peaks + now + image, field_unit)
     factor = scale(peaks + now + image, unit)
     largest = tl.zeros((P,), tl.float32)

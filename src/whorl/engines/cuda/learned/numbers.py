@@ -16,8 +16,6 @@ from whorl.foundations.versions import version
 from whorl.operators.orbits import Factors, places
 from whorl.steps import GatedForm, GatedStep
 
-__all__ = ["Matrices", "matrices"]
-
 SMALLEST = 16
 """Size of the matrix units' operands."""
 

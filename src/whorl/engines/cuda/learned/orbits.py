@@ -13,19 +13,35 @@ responses and matrices are float16; products with matrices are added in float32.
 turn or a mirror image only exchanges its two parts or changes its sign.
 
 Fields have five components, order 0, cosine and sine of order 1, and of 2; component k has the order (k + 1) // 2.
-Sizes and stencils are tuples over the orders: ``F`` fields, of which ``S`` are kept for a pixel, and ``T`` the taps.
-Tensors have the pixels of a tile along their first axis, and channels or components of fields along the second, filled
-up to a power of two. What they are filled up with, numbers that happen to lie behind, meets zeros in the matrices.
+Sizes and stencils are tuples over the orders: ``F`` fields, of which ``S`` are kept for a pixel, and ``T`` the
+:class:`Stencils`. Tensors have the pixels of a tile along their first axis, and channels or components of fields along
+the second, filled up to a power of two. What they are filled up with, numbers that happen to lie behind, meets zeros in
+the matrices.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
 
+from typing import NamedTuple
+
 import triton
 import triton.language as tl
 
+
+class Stencils(NamedTuple):
+    """The taps by order and stencil. A named part of a tuple: older compilers take no tuples inside nameless ones."""
+
+    taps: tuple[tuple[tuple[float, ...], ...], ...]
+
+
 USUAL = tl.constexpr(16.0)
 """Numbers of a stream are below it for every picture from 0 to 255 that is not far from a photograph."""
+
+
+@triton.jit
+def nothing(ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """A matrix of zeros."""
+    return tl.zeros((ROWS, COLUMNS), tl.float32)
 
 
 @triton.jit
@@ -105,14 +121,15 @@ def mirrored(u, y, x, height, width, values, inside, near_border, C: tl.constexp
 
 
 @triton.jit
-def response(sums, TAPS: tl.constexpr, p: tl.constexpr, FIRST: tl.constexpr):
-    """The sums times their taps in stencil p, from tap FIRST on."""
-    total = sums[0] if TAPS[p][FIRST] == 1.0 else sums[0] * TAPS[p][FIRST]
+def response(sums, T: tl.constexpr, k: tl.constexpr, p: tl.constexpr, FIRST: tl.constexpr):
+    """The sums times their taps in stencil p of component k, from tap FIRST on."""
+    m: tl.constexpr = (k + 1) // 2
+    total = sums[0] if T.taps[m][p][FIRST] == 1.0 else sums[0] * T.taps[m][p][FIRST]
     for q in tl.static_range(1, len(sums)):
-        if TAPS[p][FIRST + q] == 1.0:
+        if T.taps[m][p][FIRST + q] == 1.0:
             total += sums[q]
-        elif TAPS[p][FIRST + q] != 0.0:
-            total = tl.fma(sums[q], tl.full(sums[q].shape, TAPS[p][FIRST + q], tl.float16), total)
+        elif T.taps[m][p][FIRST + q] != 0.0:
+            total = tl.fma(sums[q], tl.full(sums[q].shape, T.taps[m][p][FIRST + q], tl.float16), total)
     return total
 
 
@@ -134,8 +151,10 @@ def beside(a, b):
 
 
 @triton.jit
-def matrices(place, COUNT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """The matrices of so many stencils, two in one, and the last alone where their number is odd."""
+def matrices(place, T: tl.constexpr, m: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """The matrices of the stencils of order m, two in one, and the last alone where their number is odd."""
+    STENCILS: tl.constexpr = T.taps[m]
+    COUNT: tl.constexpr = len(STENCILS)
     found = ()
     for p in tl.static_range(0, COUNT, 2):
         found += (matrix(place + p * ROWS * COLUMNS, ROWS * min(2, COUNT - p), COLUMNS),)
@@ -143,13 +162,15 @@ def matrices(place, COUNT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constex
 
 
 @triton.jit
-def mixed(sums, TAPS: tl.constexpr, k: tl.constexpr, w, total):
+def mixed(sums, T: tl.constexpr, k: tl.constexpr, w, total):
     """Add the responses of all stencils of component k, mixed by their matrices."""
+    STENCILS: tl.constexpr = T.taps[(k + 1) // 2]
+    COUNT: tl.constexpr = len(STENCILS)
     FIRST: tl.constexpr = 3 if k == 4 else 0
-    for p in tl.static_range(0, len(TAPS), 2):
-        a = response(sums, TAPS, p, FIRST)
-        if p + 1 < len(TAPS):
-            a = beside(a, response(sums, TAPS, p + 1, FIRST))
+    for p in tl.static_range(0, COUNT, 2):
+        a = response(sums, T, k, p, FIRST)
+        if p + 1 < COUNT:
+            a = beside(a, response(sums, T, k, p + 1, FIRST))
         total = tl.dot(settled(a), w[p // 2], total)
     return total
 

@@ -8,33 +8,32 @@ import torch
 import triton
 from torch import Tensor
 
-from whorl.engines.cuda.gaussians import Taps, gaussians
-from whorl.engines.cuda.plane.across import along_x_kernel
-from whorl.engines.cuda.plane.coupling import couple_kernel
+from whorl.engines.cuda.diffusivity import Law
+from whorl.engines.cuda.gaussians import Gaussians, Taps, gaussians
+from whorl.engines.cuda.plane.coupling import along_kernel, couple_kernel, law_kernel
 from whorl.engines.cuda.plane.divergence import divergence_kernel
-from whorl.engines.cuda.plane.smoothing import along_y_kernel, gather_kernel
+from whorl.engines.cuda.plane.smoothing import along_x_kernel, along_y_kernel, gather_kernel
 from whorl.engines.cuda.plane.step import step_kernel
-from whorl.engines.cuda.plane.structure import along_kernel, law_kernel
+from whorl.engines.cuda.plane.wide import wide_kernel
+from whorl.engines.cuda.rows import Cell, Cut, Picture
 from whorl.steps import Form
-
-__all__ = ["Launches", "Tiling"]
-
-LAWS = {"uncoupled": 0, "isotropic": 1, "anisotropic": 2, "edge-enhancing": 3, "coherence-enhancing": 4}
-
-PARTS = (2, 1, 3, 3, 3)
-"""Entries of the diffusion tensor that are stored, for each law."""
 
 
 class Tiling:
-    """How the work is cut; none of it changes a result beyond the order of the sums over pixels."""
+    """How the work is cut; none of it changes a result beyond the order of the sums over pixels.
 
-    down = (8, 4, 128, 8)  # blocks of rows, rows of a block (4 or 8), columns, warps
-    across = (8, 64, 4)  # rows, groups of four columns, warps
-    gather = (4, 8, 64, 4)  # as down
-    cells = (128, 4, 2)  # groups of four cells, warps, unrolled scales; eight take ten times as long to compile
-    strips = (8, 4, 32)  # scales, rows, groups of four columns; eight rows take three times as long to compile
-    strips_adjoint = (1, 4, 32)
-    step = (32, 64, 2)  # rows, groups of four columns, warps
+    Scales, or blocks of rows; rows; groups of four columns; warps. Of cells eight scales at once take ten times as long
+    to compile as two, of strips eight rows three times as long as four.
+    """
+
+    down = (8, 4, 32, 8)
+    across = (1, 8, 64, 4)
+    gather = (4, 8, 16, 4)
+    cells = (2, 2, 128, 4)
+    strips = (8, 4, 32, 8)
+    strips_adjoint = (1, 4, 32, 1)
+    step = (1, 32, 64, 2)
+    wide = (1, 64, 32, 1)  # columns in the place of groups of four; the threads of one warp
 
 
 class Launches:
@@ -47,21 +46,22 @@ class Launches:
         self.form, self.device = form, u.device
         images, channels, height, width = self.images, self.channels, self.height, self.width = u.shape
         self.planes = images * channels
-        self.Z = form.flux.spacing[1] / form.flux.spacing[0]
-        self.Y, self.square = self.Z**2, self.Z == 1.0
-        self.kappa, self.seen_kappa = (1.0 - 2.0 * cells.alpha for cells in (form.flux, form.structure))
-        self.pitch = 16 * math.ceil((width + 1) / 16)
-        self.plane = images * (height + 1) * self.pitch
-        self.aligned = width % 4 == 0
+        self.law = Law.of(form)
+        Z = form.flux.spacing[1] / form.flux.spacing[0]
+        self.seen, self.cell = (
+            Cell(Z**2, Z, 1.0 - 2.0 * cells.alpha, form.gamma, form.floor) for cells in (form.structure, form.flux)
+        )
+        pitch = 16 * math.ceil((width + 1) / 16)
+        self.picture = Picture(height, width, pitch, images * (height + 1) * pitch)
         self.scales = len(form.flux.taps)
         self.flat = form.flux.plain
         self.own = form.structure.taps != form.flux.taps
-        self.law = LAWS[form.law]
-        self.parts = PARTS[self.law]
         self.field = self.planes * height * width
 
     def tensor(self, u: Tensor, coefficients: Tensor) -> Tensor:
-        """The diffusion tensor of every cell of the image."""
+        """The diffusion tensor of every cell of the image; of wide cells the image that it is found from."""
+        if self.form.flux.cell == "wide":
+            return self._smooth(u, self.form.structure.taps, self.planes) if self.own else u
         if self.flat and not self.own:
             return self._couple(u, u, coefficients, 0, adjoint=False)
         fields = self._smooth(u, self.form.structure.taps, self.planes)
@@ -69,8 +69,18 @@ class Launches:
 
     def step(self, u: Tensor, out: Tensor, coefficients: Tensor, cells: Tensor | None = None) -> None:
         """Out = u - tau K^T D K u, with the diffusion tensor of u unless one is given."""
-        if self.flat and not self.own and self.channels == 1 and cells is None and self.seen_kappa == self.kappa:
-            self._fused(u, out, coefficients)
+        if self.form.flux.cell == "wide":
+            cut, warps = self._cut(self.tiling.wide, FAR=min(self.height, self.width) < 4)
+            grid = (math.ceil(self.width / (cut.BLOCK - 3)) * math.ceil(self.height / cut.ROWS), self.images)
+            seen = self.tensor(u, coefficients) if cells is None else cells
+            self._start(
+                wide_kernel, grid, warps, u, seen, out, coefficients, self.picture, self.cell, self.seen, self.law,
+                self.channels, seen is not u, cut,
+            )  # fmt: skip
+        elif self.flat and not self.own and self.channels == 1 and cells is None and self.seen == self.cell:
+            cut, warps = self._cut(self.tiling.step)
+            grid = (self._tiles(cut), self.images)
+            self._start(step_kernel, grid, warps, u, out, coefficients, self.picture, self.cell, self.law, cut)
         elif self.flat:
             cells = self.tensor(u, coefficients) if cells is None else cells
             self._divergence(u, u, cells, out, coefficients, 0, step=True)
@@ -85,7 +95,8 @@ class Launches:
 
     def step_adjoint(self, u: Tensor, v: Tensor, out: Tensor, coefficients: Tensor) -> Tensor:
         """Out = the adjoint of `step` at u applied to v; returns sums ``(2, scales)`` by outer and inner weights."""
-        sums = torch.empty(2, self.scales, self.programs, dtype=torch.float32, device=self.device)
+        programs = self.planes * self._tiles(self._cut(self.tiling.strips_adjoint)[0])
+        sums = torch.empty(2, self.scales, programs, dtype=torch.float32, device=self.device)
         if self.flat:
             cells = self._couple(u, v, coefficients, 0, adjoint=True)
             self._divergence(u, v, cells, out, coefficients, 0, step=True, sums=sums)
@@ -98,12 +109,6 @@ class Launches:
         self._along_x(a, b, self.form.flux.taps, 2 * field, self.planes)
         self._gather(b, a, v, out, coefficients, 2 * field, weighted=False)
         return sums.sum(-1, dtype=torch.float64)
-
-    @property
-    def programs(self) -> int:
-        """Partial sums per scale left by one backward step."""
-        _, rows, strip = self.tiling.strips_adjoint
-        return self.planes * math.ceil(self.width / (4 * strip)) * math.ceil(self.height / rows)
 
     def compile_together(self, u: Tensor, coefficients: Tensor, *, learning: bool) -> None:
         """Compile the kernels of `step` (and of `step_adjoint`, when learning) in parallel threads; none is started.
@@ -121,12 +126,21 @@ class Launches:
         finally:
             self.compiling = False
 
-    def _start(self, kernel: Any, grid: tuple[int, ...], *arguments: Any, **cut: Any) -> None:
+    def _start(self, kernel: Any, grid: tuple[int, ...], warps: int, *arguments: Any) -> None:
         """Start a kernel, or only compile it."""
         if self.compiling:
-            kernel.warmup(*arguments, grid=grid, **cut)
+            kernel.warmup(*arguments, grid=grid, num_warps=warps)
         else:
-            kernel[grid](*arguments, **cut)
+            kernel[grid](*arguments, num_warps=warps)
+
+    def _cut(self, tile: tuple[int, ...], **fits: bool) -> tuple[Cut, int]:
+        """How the work is cut into such tiles, and the warps of each."""
+        group, rows, block, warps = tile
+        return Cut(group, rows, block, ALIGNED=self.width % 4 == 0, **fits), warps
+
+    def _tiles(self, cut: Cut, blocks: int = 1) -> int:
+        """Tiles of one image, with so many blocks of rows."""
+        return math.ceil(self.width / (4 * cut.BLOCK)) * math.ceil(self.height / (blocks * cut.ROWS))
 
     def _room(self, size: int) -> tuple[Tensor, Tensor]:
         """Two scratch fields, one behind the other."""
@@ -141,95 +155,65 @@ class Launches:
         stride = planes * self.height * self.width
         if a is None or b is None:
             a, b = self._room(len(taps) * stride)
-        self._along_y(source, a, b, taps, stride, planes)
+        cut, warps, G, table = self._down(self.tiling.down, taps)
+        grid = (self._tiles(cut, cut.GROUP), planes, len(taps))
+        self._start(
+            along_y_kernel, grid, warps, source, a, b, table, self.picture._replace(stride=stride), G, len(taps), cut
+        )
         self._along_x(a, b, taps, stride, planes)
         return b
 
-    def _fused(self, u: Tensor, out: Tensor, coefficients: Tensor) -> None:
-        rows, strip, warps = self.tiling.step
-        grid = (triton.cdiv(self.width, 4 * strip) * triton.cdiv(self.height, rows), self.images)
-        self._start(
-            step_kernel, grid,
-            u, out, coefficients, self.height, self.width, self.Y, self.Z, self.kappa, self.form.gamma,
-            KIND=self.form.diffusivity, COUPLING=self.law, SQUARE=self.square, ROWS=rows,
-            BLOCK=strip, ALIGNED=self.aligned, num_warps=warps,
-        )  # fmt: skip
-
-    def _down(self, tiling: tuple[int, int, int, int], taps: Taps) -> tuple[int, Tensor, dict[str, object]]:
-        """Tiles of one image for Gaussians along y, their weights, and what the kernels are told of both."""
-        blocks, rows, columns, warps = tiling
-        G = gaussians(taps, 0, self.device)
-        return triton.cdiv(self.height, blocks * rows) * triton.cdiv(self.width, columns), G.table, {
-            "RADII": G.radii, "SCALES": len(taps), "SKIP": G.skip, "TAPS": G.taps, "BLOCKS": blocks, "ROWS": rows,
-            "BX": columns, "FAR": max(G.radii) + blocks * rows > self.height, "EXACT": self.width % columns == 0,
-            "num_warps": warps,
-        }  # fmt: skip
-
-    def _along_y(self, source: Tensor, target: Tensor, direct: Tensor, taps: Taps, stride: int, planes: int) -> None:
-        tiles, table, cut = self._down(self.tiling.down, taps)
-        self._start(
-            along_y_kernel, (tiles, planes, len(taps)), source, target, direct, table, self.height, self.width, 0,
-            stride, **cut,
-        )  # fmt: skip
+    def _down(self, tile: tuple[int, ...], taps: Taps) -> tuple[Cut, int, Gaussians, Tensor]:
+        """The cut for Gaussians along y, warps, and the weights."""
+        G, table = gaussians(taps, 0, self.device)
+        far, exact = max(G.radii) + tile[0] * tile[1] > self.height, self.width % (4 * tile[2]) == 0
+        return *self._cut(tile, FAR=far, EXACT=exact), G, table
 
     def _along_x(self, source: Tensor, target: Tensor, taps: Taps, stride: int, planes: int) -> None:
-        rows, groups, warps = self.tiling.across
-        G, scales = gaussians(taps, 1, self.device), len(taps)
-        if G.skip == scales:
+        G, table = gaussians(taps, 1, self.device)
+        if G.skip == len(taps):
             return
-        radius = max(G.radii)
-        far = (radius + 3) // 4 > self.width // 4 if self.aligned else radius + 4 * groups + 4 > self.width
-        tiles = triton.cdiv(self.height, rows) * triton.cdiv(self.width, 4 * groups)
-        self._start(
-            along_x_kernel, (tiles, planes, scales - G.skip),
-            source, target, G.table, self.height, self.width, stride, RADII=G.radii, SCALES=scales, SKIP=G.skip,
-            TAPS=G.taps, ROWS=rows, BLOCK=groups, FAR=far, ALIGNED=self.aligned, num_warps=warps,
-        )  # fmt: skip
+        radius, groups = max(G.radii), self.tiling.across[2]
+        far = (radius + 3) // 4 > self.width // 4 if self.width % 4 == 0 else radius + 4 * groups + 4 > self.width
+        cut, warps = self._cut(self.tiling.across, FAR=far)
+        grid, picture = (self._tiles(cut), planes, len(taps) - G.skip), self.picture._replace(stride=stride)
+        self._start(along_x_kernel, grid, warps, source, target, table, picture, G, len(taps), cut)
 
     def _gather(
         self, fields: Tensor, direct: Tensor, start: Tensor, out: Tensor, coefficients: Tensor, stride: int, *,
         weighted: bool,
     ) -> None:  # fmt: skip
-        tiles, table, cut = self._down(self.tiling.gather, self.form.flux.taps)
+        cut, warps, G, table = self._down(self.tiling.gather, self.form.flux.taps)
+        grid, picture = (self._tiles(cut, cut.GROUP), self.planes), self.picture._replace(stride=stride)
         self._start(
-            gather_kernel, (tiles, self.planes), fields, direct, start, out, table, coefficients, self.height,
-            self.width, stride, WEIGHTED=weighted, **cut,
+            gather_kernel, grid, warps, fields, direct, start, out, table, coefficients, picture, G, self.scales,
+            weighted, cut,
         )  # fmt: skip
 
     def _couple(self, fields: Tensor, adjoints: Tensor, coefficients: Tensor, stride: int, *, adjoint: bool) -> Tensor:
-        block, warps, unroll = self.tiling.cells
+        cut, warps = self._cut(self.tiling.cells)
         strip = max(self.tiling.strips[2], self.tiling.strips_adjoint[2])
         # The last strip may read past its row: room for one more behind the last field.
-        size = (1 + adjoint) * self.parts * self.plane + 4 * strip + 16
+        size = (1 + adjoint) * self.law.parts * self.picture.plane + 4 * strip + 16
         cells = torch.empty(size, dtype=torch.float32, device=self.device)
-        grid = (triton.cdiv((self.height + 2) // 2 * self.pitch, 4 * block), self.images)
+        grid = (triton.cdiv((self.height + 2) // 2 * self.picture.pitch, 4 * cut.BLOCK), self.images)
+        law = self.law._replace(kind="") if self.form.rho else self.law
         self._start(
-            couple_kernel, grid,
-            fields, adjoints, cells, coefficients, self.height, self.width, self.pitch, self.plane, stride,
-            self.Y, self.Z, self.seen_kappa, self.form.gamma, self.form.floor,
-            SCALES=self.scales if self.flat else len(self.form.structure.taps), CHANNELS=self.channels,
-            KIND="" if self.form.rho else self.form.diffusivity, COUPLING=self.law, SQUARE=self.square,
-            ADJOINT=adjoint, BLOCK=block, UNROLL=unroll, ALIGNED=self.aligned, num_warps=warps,
+            couple_kernel, grid, warps, fields, adjoints, cells, coefficients, self.picture._replace(stride=stride),
+            self.seen, law, self.scales if self.flat else len(self.form.structure.taps), self.channels, adjoint, cut,
         )  # fmt: skip
         return self._by_law(cells, coefficients) if self.form.rho else cells
 
     def _by_law(self, cells: Tensor, coefficients: Tensor) -> Tensor:
         """The diffusion tensor of the structure tensor in the cells, which is smoothed first."""
         target, block = torch.empty_like(cells), 512
-        grid = (triton.cdiv((self.height + 1) * self.pitch, block), self.images, 3)
+        grid = (triton.cdiv((self.height + 1) * self.picture.pitch, block), self.images, 3)
         for axis in range(2):
-            G = gaussians((self.form.rho,), axis, self.device)
-            self._start(
-                along_kernel, grid,
-                cells, target, G.table, max(G.radii), self.height, self.width, self.pitch, self.plane,
-                ALONG_Y=axis == 0, BLOCK=block,
-            )  # fmt: skip
+            G, table = gaussians((self.form.rho,), axis, self.device)
+            self._start(along_kernel, grid, 4, cells, target, table, max(G.radii), self.picture, axis == 0, block)
             cells, target = target, cells
-        self._start(
-            law_kernel, (triton.cdiv(self.plane, block),),
-            cells, coefficients, self.plane, self.plane, self.form.floor, KIND=self.form.diffusivity,
-            COUPLING=self.law, BLOCK=block,
-        )  # fmt: skip
+        whole = (triton.cdiv(self.picture.plane, block),)
+        self._start(law_kernel, whole, 4, cells, coefficients, self.picture.plane, self.form.floor, self.law, block)
         return cells
 
     def _divergence(
@@ -238,21 +222,12 @@ class Launches:
     ) -> None:  # fmt: skip
         """With ``sums`` the adjoint pass, where ``moved`` are adjoints; without, they are the fields."""
         adjoint = sums is not None
-        grid, cut = self._strips(self.tiling.strips_adjoint if adjoint else self.tiling.strips)
-        self._start(
-            divergence_kernel, grid,
-            fields, moved, cells, out, sums if adjoint else out, coefficients, self.height, self.width, self.pitch,
-            self.plane, stride, self.Y, self.Z, self.kappa, self.form.gamma, SCALES=self.scales,
-            CHANNELS=self.channels, COUPLING=self.law, SQUARE=self.square, STEP=step, ADJOINT=adjoint, **cut,
-        )  # fmt: skip
-
-    def _strips(self, tiling: tuple[int, int, int]) -> tuple[tuple[int, int, int], dict[str, int | bool]]:
-        group, rows, strip = tiling
+        group, rows, strip, _ = self.tiling.strips_adjoint if adjoint else self.tiling.strips
         group = min(group, triton.next_power_of_2(self.scales))
-        strips = triton.cdiv(self.width, 4 * strip) * triton.cdiv(self.height, rows)
-        cut = {
-            "GROUP": group, "ROWS": rows, "BLOCK": strip, "ALIGNED": self.aligned,
-            "EXACT": self.width % (4 * strip) == 0, "WHOLE": self.height % rows == 0,
-            "num_warps": max(1, group * strip // 32),
-        }  # fmt: skip
-        return (strips, self.planes, triton.cdiv(self.scales, group)), cut
+        tile = group, rows, strip, max(1, group * strip // 32)
+        cut, warps = self._cut(tile, EXACT=self.width % (4 * strip) == 0, WHOLE=self.height % rows == 0)
+        grid = (self._tiles(cut), self.planes, triton.cdiv(self.scales, group))
+        self._start(
+            divergence_kernel, grid, warps, fields, moved, cells, out, sums if adjoint else out, coefficients,
+            self.picture._replace(stride=stride), self.cell, self.law, self.scales, self.channels, step, adjoint, cut,
+        )  # fmt: skip

@@ -4,22 +4,25 @@ import torch
 import triton
 from torch import Tensor
 
+from whorl.engines.cuda.diffusivity import Law
+from whorl.engines.cuda.rows import Cut
 from whorl.engines.cuda.space.smoothing import gaussian_kernel
 from whorl.engines.cuda.space.step import volume_kernel
 from whorl.operators.derivative import Taps
 from whorl.steps import Form
 
-__all__ = ["VolumeLaunches"]
-
-LAWS = {"uncoupled": 0, "isotropic": 1, "anisotropic": 2, "edge-enhancing": 3}
-
-TILES = {0: (4, 32, 32, 3, 168), 1: (4, 43, 32, 3, 168), 2: (2, 32, 32, 1, 168), 3: (3, 86, 32, 3, 248)}
-"""By law: rows of a thread, planes of a program, threads beside each other, stages of loads, registers of a thread.
+TILES = {
+    "uncoupled": (32, 4, 32, 3, 168),
+    "isotropic": (43, 4, 32, 3, 168),
+    "anisotropic": (32, 2, 32, 1, 168),
+    "edge-enhancing": (86, 3, 32, 3, 248),
+}
+"""By law: planes of a program, rows of a thread, threads beside each other, stages of loads, registers of a thread.
 
 The fastest of those tried on an H200 (`python -m benchmarks.gpu.volumes`).
 """
 
-GAUSSIAN = {"all": (2, 64, 32, 1, 2), "z": (1, 64, 32, 3, 0), "y": (8, 4, 32, 1, 0), "x": (4, 4, 32, 1, 0)}
+GAUSSIAN = {"all": (64, 2, 32, 1, 2), "z": (64, 1, 32, 3, 0), "y": (4, 8, 32, 1, 0), "x": (4, 4, 32, 1, 0)}
 """For the Gaussians along all axes, or one of them: as above, but planes brought into the cache ahead at the end."""
 
 NVIDIA = torch.version.hip is None
@@ -33,10 +36,10 @@ class VolumeLaunches:
     """Launches for one form of step; ``tile`` as in :data:`TILES`."""
 
     def __init__(self, form: Form, device: torch.device, tile: tuple[int, ...] | None = None) -> None:
-        self.form, self.law = form, LAWS[form.law]
-        self.tile = tile or TILES[self.law]
+        self.form, self.law = form, Law.of(form)
+        self.tile = tile or TILES[form.law]
         h_z, h_y, h_x = form.flux.spacing
-        self.k_y, self.k_z, self.kappa = h_x / h_y, h_x / h_z, 1 - 2 * form.flux.alpha
+        self.cell = h_x / h_y, h_x / h_z, 1 - 2 * form.flux.alpha
         self.unit = 1 / (16 * h_x**2)
         self.passes = [Pass(*each, device) for each in passes(form.steering[:3])]
 
@@ -50,12 +53,12 @@ class VolumeLaunches:
         if self.passes and steer is None:
             steer = self.smoothed(u)
         m, depth, height, width = u.shape
-        rows, planes, block, stages, registers = self.tile
-        tiles = triton.cdiv(width, 4 * block) * triton.cdiv(height, rows)
-        volume_kernel[tiles, triton.cdiv(depth, planes), m](
-            u, u if steer is None else steer, out, coefficients, depth, height, width, self.k_y, self.k_z, self.kappa,
-            KIND=self.form.diffusivity, LAW=self.law, CUBIC=self.k_y == self.k_z == 1.0, ROWS=rows, DEPTH=planes,
-            BLOCK=block, STAGES=stages, ALIGNED=width % 4 == 0, num_warps=1, maxnreg=registers,
+        planes, rows, block, stages, registers = self.tile
+        cut = Cut(planes, rows, block, ALIGNED=width % 4 == 0)
+        tiles = triton.cdiv(width, 4 * cut.BLOCK) * triton.cdiv(height, cut.ROWS)
+        volume_kernel[tiles, triton.cdiv(depth, cut.GROUP), m](
+            u, u if steer is None else steer, out, coefficients, (depth, height, width), self.cell, self.law, cut,
+            stages, num_warps=1, maxnreg=registers,
         )  # fmt: skip
 
     def smoothed(self, u: Tensor) -> Tensor:
@@ -69,20 +72,20 @@ class Pass:
     """Gaussians along one axis, or along all."""
 
     def __init__(self, axis: str, weights: tuple[Taps, ...], device: torch.device) -> None:
-        self.radii = dict(zip(("RZ", "RY", "RX"), (len(taps) - 1 for taps in weights), strict=True))
+        self.radii = tuple(len(taps) - 1 for taps in weights)
         self.table = torch.tensor([w for taps in weights for w in taps], device=device)
-        self.rows, self.planes, self.block, self.stages, self.ahead = GAUSSIAN[axis]
-        self.reach = triton.cdiv(self.radii["RX"], 4)  # threads on either side of a program that only lend columns
-        self.block = max(self.block, triton.next_power_of_2(4 * self.reach))
+        planes, rows, block, self.stages, self.ahead = GAUSSIAN[axis]
+        self.reach = triton.cdiv(self.radii[2], 4)  # threads on either side of a program that only lend columns
+        self.cut = Cut(planes, rows, max(block, triton.next_power_of_2(4 * self.reach)))
 
     def __call__(self, u: Tensor) -> Tensor:
         m, depth, height, width = u.shape
         target = torch.empty_like(u)
-        tiles = triton.cdiv(width, 4 * (self.block - 2 * self.reach)) * triton.cdiv(height, self.rows)
-        gaussian_kernel[tiles, triton.cdiv(depth, self.planes), m](
-            u, target, self.table, depth, height, width, **self.radii, ROWS=self.rows, DEPTH=self.planes,
-            BLOCK=self.block, STAGES=self.stages, AHEAD=self.ahead if NVIDIA and u.is_cuda else 0,
-            ALIGNED=width % 4 == 0, num_warps=1,
+        tiles = triton.cdiv(width, 4 * (self.cut.BLOCK - 2 * self.reach)) * triton.cdiv(height, self.cut.ROWS)
+        ahead = self.ahead if NVIDIA and u.is_cuda else 0
+        gaussian_kernel[tiles, triton.cdiv(depth, self.cut.GROUP), m](
+            u, target, self.table, (depth, height, width), self.radii, self.cut._replace(ALIGNED=width % 4 == 0),
+            self.stages, ahead, num_warps=1,
         )  # fmt: skip
         return target
 

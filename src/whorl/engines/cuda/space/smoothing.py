@@ -9,7 +9,6 @@ as it is.
 Every voxel is the same sum in the same order (from the first tap to the last), so constants stay constant.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, has-type, assignment, var-annotated"
 # fmt: off
 # ruff: noqa: B007
 
@@ -72,15 +71,21 @@ def fetch(places):
 
 @triton.jit
 def gaussian_kernel(
-    source, target, taps, depth, height, width,
-    RZ: tl.constexpr, RY: tl.constexpr, RX: tl.constexpr, ROWS: tl.constexpr, DEPTH: tl.constexpr,
-    BLOCK: tl.constexpr, STAGES: tl.constexpr, AHEAD: tl.constexpr, ALIGNED: tl.constexpr,
+    source, target, taps, volume,
+    RADII: tl.constexpr, CUT: tl.constexpr, STAGES: tl.constexpr, AHEAD: tl.constexpr,
 ):
     """Target = the Gaussians of source; grid (tiles of a plane, chunks of planes, volumes).
 
     The weights of z, y and x follow each other in `taps`.
     """
-    if ALIGNED:
+    RZ: tl.constexpr = RADII[0]
+    RY: tl.constexpr = RADII[1]
+    RX: tl.constexpr = RADII[2]
+    ROWS: tl.constexpr = CUT.ROWS
+    DEPTH: tl.constexpr = CUT.GROUP
+    BLOCK: tl.constexpr = CUT.BLOCK
+    depth, height, width = volume
+    if CUT.ALIGNED:
         width = width // 4 * 4  # lets the compiler know
     REACH: tl.constexpr = (RX + 3) // 4
     OWN: tl.constexpr = BLOCK - 2 * REACH
@@ -90,7 +95,7 @@ def gaussian_kernel(
     y = tl.program_id(0) // tiles * ROWS
     columns = x[:, None] + tl.arange(0, 4)[None, :]
     turned = (x < 0) | (x > width - 4)
-    if ALIGNED:  # the mirror maps groups to groups, back to front
+    if CUT.ALIGNED:  # the mirror maps groups to groups, back to front
         first = tl.where(turned, tl.where(x < 0, -4 - x, tl.maximum(2 * width - 4 - x, 0)), x)
         seen = tl.multiple_of(first, 4)[:, None] + tl.arange(0, 4)[None, :]
     else:
@@ -137,7 +142,7 @@ def gaussian_kernel(
         for r in tl.static_range(ROWS):
             a, b, c, d = added(empty if RZ == 0 else waiting[r][0], z_weights[0], rows[r])
             if RX > 0:
-                if ALIGNED:
+                if CUT.ALIGNED:
                     a, b, c, d = (
                         tl.where(turned, d, a), tl.where(turned, c, b), tl.where(turned, b, c), tl.where(turned, a, d)
                     )

@@ -14,7 +14,6 @@ Details are undivided, four times those of the theory, and lengths are counted i
 carry the factor :math:`X = 1/(16 h_x^2)`, and ``b = h_x / h_y``, ``c = h_x / h_z``, ``kappa = 1 - 2 alpha`` are left.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, has-type, assignment, var-annotated"
 # fmt: off
 # ruff: noqa: F821, F841
 
@@ -26,10 +25,11 @@ from whorl.engines.cuda.rows import apart, together
 
 
 @triton.jit
-def voxels(plane, y, x, width, height, BLOCK: tl.constexpr, ALIGNED: tl.constexpr):
+def voxels(plane, y, x, width, height, CUT: tl.constexpr):
     """Columns x-1 .. x+4 of row y of the plane at pointer `plane`, mirrored at the ends."""
     row = plane + tl.minimum(tl.maximum(y, 0), height - 1) * width
-    if ALIGNED:  # the width is a multiple of 4: a thread's own columns all exist or all do not
+    BLOCK: tl.constexpr = CUT.BLOCK
+    if CUT.ALIGNED:  # the width is a multiple of 4: a thread's own columns all exist or all do not
         first = tl.multiple_of(tl.minimum(x, width - 4), 4)
         here = row + first  # all others at constant distances from one address
         c1, c2, c3, c4 = apart(tl.load(here[:, None] + tl.arange(0, 4)[None, :]), (BLOCK, 2, 2))
@@ -95,17 +95,18 @@ def matrix_diffusivity(xx, xy, xz, yy, yz, zz, i2, KIND: tl.constexpr):
 
 
 @triton.jit
-def flux(
-    p_x, p_y, p_z, r_xy, r_xz, r_yz, t, s_x, s_y, s_z, b, c, kappa, i2,
-    KIND: tl.constexpr, LAW: tl.constexpr, CUBIC: tl.constexpr,
-):
+def flux(p, r, t, s, m, i2, LAW: tl.constexpr):
     """The fluxes along the axes in a cell, and the weights of its mixed details in the others.
 
-    (s_x, s_y, s_z) is the gradient that steers the last law: 0 uncoupled, 1 isotropic, 2 g(J), 3 edge-enhancing with a
-    single gradient.
+    Derivatives p and s are along x, y, z; details r along xy, xz, yz. The gradient s steers an edge-enhancing law.
     """
+    KIND: tl.constexpr = LAW.kind
+    CUBIC: tl.constexpr = LAW.square
+    p_x, p_y, p_z = p
+    r_xy, r_xz, r_yz = r
+    b, c, kappa = m
     q_y, q_z, bb, cc = b * p_y, c * p_z, b * b, c * c
-    if LAW == 1:
+    if LAW.name == "isotropic":
         s2 = p_x * p_x + q_y * q_y + q_z * q_z
         if CUBIC:
             s2 += (2.0 * kappa) * (r_xy * r_xy + r_xz * r_xz + r_yz * r_yz)
@@ -116,7 +117,8 @@ def flux(
         m_xy, m_xz, m_yz = ((1.0 + bb) * kappa) * g, ((1.0 + cc) * kappa) * g, ((bb + cc) * kappa) * g
         m_t = ((1.0 + bb + cc) * kappa * kappa) * g
     else:
-        if LAW == 3:
+        if LAW.name == "edge-enhancing":
+            s_x, s_y, s_z = s
             q_sy, q_sz = b * s_y, c * s_z
             xx, yy, zz = s_x * s_x, q_sy * q_sy, q_sz * q_sz
             s2 = xx + yy + zz
@@ -133,7 +135,7 @@ def flux(
             xx = p_x * p_x + kappa * (xy2 + xz2 + t2)
             yy = q_y * q_y + bb * kappa * (xy2 + yz2 + t2)
             zz = q_z * q_z + cc * kappa * (xz2 + yz2 + t2)
-            if LAW == 0:
+            if LAW.name == "uncoupled":
                 xx, yy, zz = diffusivity(xx, i2, KIND), bb * diffusivity(yy, i2, KIND), cc * diffusivity(zz, i2, KIND)
                 P_x, P_y, P_z = xx * p_x, yy * p_y, zz * p_z
             else:
@@ -143,7 +145,7 @@ def flux(
                 P_z = c * (xz * p_x + yz * q_y + zz * q_z)
                 yy, zz = bb * yy, cc * zz
             xx, yy, zz = kappa * xx, kappa * yy, kappa * zz
-        if LAW == 3 and CUBIC:  # the trace of the tensor is 2 + g
+        if LAW.name == "edge-enhancing" and CUBIC:  # the trace of the tensor is 2 + g
             both = kappa + kappa * g
             m_xy, m_xz, m_yz, m_t = both - h * zz, both - h * yy, both - h * xx, kappa * kappa * (2.0 + g)
         else:
@@ -153,25 +155,19 @@ def flux(
 
 
 @triton.jit
-def row_of_cells(
-    above, below, steer_above, steer_below, k_y, k_z, kappa, i2,
-    KIND: tl.constexpr, LAW: tl.constexpr, CUBIC: tl.constexpr,
-):
+def row_of_cells(above, below, steer_above, steer_below, m, i2, LAW: tl.constexpr):
     """What the `pairs` of the rows above and below five cells receive of their fluxes."""
     z0, xz0, s0, x0 = above
     z1, xz1, s1, x1 = below
     up_z, up_xz, up, up_x, down_z, down_xz, down, down_x = (), (), (), (), (), (), (), ()
     for i in tl.static_range(5):
-        p_x, p_y, p_z = x1[i] + x0[i], s1[i] - s0[i], z1[i] + z0[i]
+        p = (x1[i] + x0[i], s1[i] - s0[i], z1[i] + z0[i])
         r_xy, r_xz, r_yz, t = x1[i] - x0[i], xz1[i] + xz0[i], z1[i] - z0[i], xz1[i] - xz0[i]
-        s_x, s_y, s_z = p_x, p_y, p_z
-        if LAW == 3:
-            s_z = steer_below[0][i] + steer_above[0][i]
-            s_y = steer_below[2][i] - steer_above[2][i]
-            s_x = steer_below[3][i] + steer_above[3][i]
-        P_x, P_y, P_z, m_xy, m_xz, m_yz, m_t = flux(
-            p_x, p_y, p_z, r_xy, r_xz, r_yz, t, s_x, s_y, s_z, k_y, k_z, kappa, i2, KIND, LAW, CUBIC
-        )
+        s = p
+        if LAW.name == "edge-enhancing":
+            s_x, s_y = steer_below[3][i] + steer_above[3][i], steer_below[2][i] - steer_above[2][i]
+            s = (s_x, s_y, steer_below[0][i] + steer_above[0][i])
+        P_x, P_y, P_z, m_xy, m_xz, m_yz, m_t = flux(p, (r_xy, r_xz, r_yz), t, s, m, i2, LAW)
         R_xz = m_xz * r_xz
         up_z += (P_z - m_yz * r_yz,)
         down_z += (P_z + m_yz * r_yz,)
@@ -194,34 +190,34 @@ def received(totals, changes, more_totals, more_changes, j: tl.constexpr):
 
 @triton.jit
 def volume_kernel(
-    source, steer, target, coefficients, depth, height, width, k_y, k_z, kappa,
-    KIND: tl.constexpr, LAW: tl.constexpr, CUBIC: tl.constexpr, ROWS: tl.constexpr, DEPTH: tl.constexpr,
-    BLOCK: tl.constexpr, STAGES: tl.constexpr, ALIGNED: tl.constexpr,
+    source, steer, target, coefficients, volume, cell, LAW: tl.constexpr, CUT: tl.constexpr, STAGES: tl.constexpr
 ):
     """Target = source - tau K^T Phi(K source); grid (tiles of a plane, chunks of planes, volumes)."""
-    if CUBIC:
-        k_y = 1.0
-        k_z = 1.0
-    if ALIGNED:
+    ROWS: tl.constexpr = CUT.ROWS
+    DEPTH: tl.constexpr = CUT.GROUP
+    BLOCK: tl.constexpr = CUT.BLOCK
+    depth, height, width = volume
+    m = cell if not LAW.square else (1.0, 1.0, cell[2])
+    if CUT.ALIGNED:
         width = width // 4 * 4  # lets the compiler know
     tiles = tl.cdiv(width, 4 * BLOCK)
     x = 4 * (tl.program_id(0) % tiles * BLOCK + tl.arange(0, BLOCK))
     y = tl.program_id(0) // tiles * ROWS
     columns = x[:, None] + tl.arange(0, 4)[None, :]
     size = tl.full((), 0, tl.int64) + height * width
-    volume = tl.program_id(2) * depth * size
-    source += volume
-    steer += volume
-    target += volume
+    first = tl.program_id(2) * depth * size
+    source += first
+    steer += first
+    target += first
     tau = tl.load(coefficients)
     i2 = tl.load(coefficients + 1)
     begin = tl.program_id(1) * DEPTH
     first = tl.maximum(begin - 1, 0) * size
     old, old_steer, carried = (), (), ()
     for k in tl.static_range(ROWS + 2):
-        old += (voxels(source + first, y + (k - 1), x, width, height, BLOCK, ALIGNED),)
-        if LAW == 3:
-            old_steer += (voxels(steer + first, y + (k - 1), x, width, height, BLOCK, ALIGNED),)
+        old += (voxels(source + first, y + (k - 1), x, width, height, CUT),)
+        if LAW.name == "edge-enhancing":
+            old_steer += (voxels(steer + first, y + (k - 1), x, width, height, CUT),)
         if k < ROWS:
             nothing = tl.zeros((BLOCK,), tl.float32)
             carried += ((nothing, nothing, nothing, nothing),)
@@ -233,18 +229,16 @@ def volume_kernel(
         new, new_steer, waiting = (), (), ()
         for k in tl.static_range(ROWS + 2):
             row = y + (k - 1)
-            behind = voxels(source + place, row, x, width, height, BLOCK, ALIGNED)
+            behind = voxels(source + place, row, x, width, height, CUT)
             below = pairs(old[k], behind)
             new += (behind,)
             steer_below = below
-            if LAW == 3:
-                behind = voxels(steer + place, row, x, width, height, BLOCK, ALIGNED)
+            if LAW.name == "edge-enhancing":
+                behind = voxels(steer + place, row, x, width, height, CUT)
                 steer_below = pairs(old_steer[k], behind)
                 new_steer += (behind,)
             if k > 0:  # the cells between this row and the one above
-                up, down = row_of_cells(
-                    above, below, steer_above, steer_below, k_y, k_z, kappa, i2, KIND, LAW, CUBIC
-                )
+                up, down = row_of_cells(above, below, steer_above, steer_below, m, i2, LAW)
             if k > 1:  # complete the row above
                 finished, kept = (), ()
                 for j in tl.static_range(4):

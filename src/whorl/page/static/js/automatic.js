@@ -1,35 +1,45 @@
-// Contrast and diffusion time for a picture, by the library's rule (whorl.automatic).
+// Settings for a picture where nobody gave them, by the library's rule (whorl.automatic). The workers do what takes long.
 
 import catalogue from "./catalogue.js";
-import { diffuse } from "./filter.js";
 import { MODELS, makePlan } from "./models.js";
-import { noiseLevel, noisePresent } from "./noise.js";
 
-const { longest } = catalogue.automatic;
+const { longest: usual, default_time, own, weighed } = catalogue.automatic;
+const GROUP = "settings"; // of tasks that can be dropped
 
-// A network is told the noise itself, which must not be 0. The contrast is a multiple of the noise that depends on the model; the time is that at which the model has removed
-// most of the noise.
-export async function automaticSettings(kernel, planes, height, width, name, options, breath) {
-  const noise = noiseLevel(planes, height, width);
-  if (MODELS[name].kinds) return { noise, level: noise };
-  if (noise === 0) return { noise, contrast: 1, time: 0 };
-  const { contrast: multiple, removed } = MODELS[name].rule, contrast = multiple * noise;
-  const wanted = removed * noisePresent(planes, height, width, noise);
-  return { noise, contrast, time: await stoppingTime(kernel, planes, height, width, name, { ...options, contrast }, wanted, breath) };
+// Whether settings are weighed by their errors: then the noise is told by its traces, else as if it were white.
+export const weighs = (name, told) => Boolean(MODELS[name].weighed) && !["contrast", ...own].some((key) => key in told);
+
+// { level, neighbours }, the measured noise of the samples for this use.
+export const measureNoise = (pool, samples, byTraces) => pool.ask("measure", { samples, byTraces }, { group: GROUP });
+
+// What was told is kept, and what was not follows from the samples and their measured noise; a network is told its level.
+export async function automaticSettings(pool, samples, { level: noise, neighbours }, name, told) {
+  if (MODELS[name].kinds) return { level: noise, ...told };
+  if ("contrast" in told) return { time: default_time, ...told };
+  if (noise === 0) return { contrast: 1, time: 0, ...told }; // nothing is to be removed
+  if (weighs(name, told)) return { ...await weigh(pool, samples, noise, neighbours, name, told), ...told };
+  const { contrast: multiple, removed } = MODELS[name].rule, contrast = multiple * noise, values = { ...MODELS[name].options, ...told, contrast };
+  if ("time" in told) return { ...told, contrast };
+  const { maximum } = catalogue.diffusivities[values.diffusivity ?? "exponential"], longest = usual / contrast ** maximum;
+  const { time } = await pool.ask("stop", { samples, noise, removed, longest, plan: makePlan(name, { ...values, time: 1 }) }, { group: GROUP });
+  return { ...told, contrast, time };
 }
 
-// When the root mean square of what was removed reaches the wanted value; between two steps a straight line is close.
-async function stoppingTime(kernel, planes, height, width, name, values, wanted, breath) {
-  const plan = makePlan(name, { ...values, time: 1 }), one = { ...plan, steps: 1, tau: plan.largest / 2 };
-  const count = planes.length * height * width;
-  let time = 0, before = 0, state = planes;
-  while (time < longest) {
-    state = await diffuse(kernel, state, height, width, one, breath);
-    let now = 0;
-    state.forEach((plane, c) => { for (let i = 0; i < plane.length; ++i) now += (plane[i] - planes[c][i]) ** 2; });
-    now /= count;
-    if (now >= wanted * wanted) return time + (one.tau * (wanted * wanted - before)) / (now - before);
-    [time, before] = [time + one.tau, now];
-  }
-  return longest;
+// Presmoothing, contrast and time: means of a few settings, weighed by their estimated errors on the picture.
+async function weigh(pool, samples, noise, neighbours, name, { time }) {
+  const { parts, present } = await pool.ask("prepare", { samples, noise, neighbours }, { group: GROUP }), [first] = weighed.pairs;
+  const shown = parts.some(({ signs }) => signs.some((planes) => planes.some((plane) => plane.some((sign) => sign !== 0))));
+  const tried = await Promise.all(weighed.pairs.map(async ([sigma, factor]) => {
+    if (!shown) return { time: 0 };
+    const plan = makePlan(name, { ...MODELS[name].options, ...weighed.choice, sigma, contrast: factor * noise, time: 1 });
+    const { risk, at } = await pool.ask("risk", { parts, present, plan, time, longest: usual }, { group: GROUP });
+    return { risk, sigma, contrast: factor * noise, time: at };
+  }));
+  const found = tried.filter((each) => each.time > 0);
+  if (!found.length) return { ...weighed.choice, sigma: first[0], contrast: first[1] * noise, time: time ?? 0 };
+  const least = Math.min(...found.map(({ risk }) => risk));
+  const weights = found.map(({ risk }) => Math.exp((least - risk) / (weighed.temperature * present ** 2)));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const mean = (key) => Math.exp(found.reduce((sum, each, k) => sum + weights[k] * Math.log(each[key]), 0) / total);
+  return { ...weighed.choice, sigma: mean("sigma"), contrast: mean("contrast"), time: time ?? mean("time") };
 }

@@ -11,7 +11,7 @@ const EXAMPLE = [0.22, 0.5, 0.76].map((y, k) => ({
 // `changed()` is called when a stroke is finished; `size()` is the width of the brush in pixels.
 export function makeBrush(stage, size, changed) {
   const frame = document.getElementById("frame"), canvas = document.getElementById("mask");
-  let strokes = null; // nothing painted on this picture yet
+  let strokes = null, loaded = null; // nothing painted on this picture yet, and no mask from a file
   let height = 0, width = 0, current = null, cursor = null;
 
   const active = () => frame.dataset.mode === "fill";
@@ -19,7 +19,7 @@ export function makeBrush(stage, size, changed) {
 
   // 1 where a stroke went, 0 elsewhere.
   function mask() {
-    const out = new Float32Array(height * width);
+    const out = loaded?.slice() ?? new Float32Array(height * width);
     for (const stroke of strokes ?? []) trace(out, stroke);
     return out;
   }
@@ -54,7 +54,7 @@ export function makeBrush(stage, size, changed) {
   }
 
   frame.addEventListener("pointerdown", (event) => {
-    if (!active() || event.button !== 0 || event.target.closest(".divider, .zoom") || frame.dataset.held) return;
+    if (!active() || event.button !== 0 || event.target.closest(".divider, .zoom, .parts, #cancel") || frame.dataset.held) return;
     event.preventDefault();
     frame.focus({ preventScroll: true, focusVisible: false });
     frame.setPointerCapture(event.pointerId);
@@ -108,8 +108,9 @@ export function makeBrush(stage, size, changed) {
       cursor = null;
       draw();
     },
-    forget() { strokes = null; },
-    undo() { strokes?.pop(); draw(); changed(); },
-    clear() { strokes = []; draw(); changed(); },
+    forget() { strokes = loaded = null; },
+    undo() { if (strokes?.length) strokes.pop(); else loaded = null; draw(); changed(); },
+    clear() { strokes = []; loaded = null; draw(); changed(); },
+    load(plane) { strokes = []; loaded = plane; draw(); changed(); }, // 1 where to fill in
   };
 }

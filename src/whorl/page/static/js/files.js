@@ -1,26 +1,44 @@
-// Pictures from files: decoded by the browser, reduced to a workable size, split into planes.
+// Pictures from files, at their own size: read part by part, as planes with values from 0 to 255.
 
-export const LARGEST = 1024; // pixels along the longer side; what is larger is reduced
+export const DEEP = 257; // steps of 16 bits in one of 8
+const STRIP = 512; // rows that are looked at together
 
-// { planes, height, width } with values from 0 to 255; grey pictures give one plane, all others three.
+// { height, width, channels, bits, unit, read, bitmap, name }: `read(part)` gives the planes of { top, left, height, width },
+// one of a grey picture and three of all others; `unit` is what a grey level of the page is in the file.
 export async function readPicture(file) {
+  const name = file.name || "What you pasted";
   let bitmap;
   try {
-    bitmap = await createImageBitmap(file);
+    bitmap = await createImageBitmap(file, { colorSpaceConversion: "none" }); // the numbers of the file, as Python reads them
   } catch {
-    throw new Error(`“${file.name || "What you pasted"}” is not a picture this browser can read. Try PNG, JPEG or WebP.`);
+    throw new Error(`“${name}” is not a picture this browser can read. Try PNG, JPEG or WebP.`);
   }
-  const factor = Math.min(1, LARGEST / Math.max(bitmap.width, bitmap.height));
-  const width = Math.max(1, Math.round(bitmap.width * factor)), height = Math.max(1, Math.round(bitmap.height * factor));
-  const picture = { planes: toPlanes(draw(bitmap, 0, 0, bitmap.width, bitmap.height, width, height)), height, width };
-  return { ...picture, bitmap, name: file.name || "picture", reduced: factor < 1 };
+  const { height, width } = bitmap, { readDeep } = await import("./png.js"), deep = await readDeep(file), picture = { height, width, bitmap, name };
+  if (deep) return { ...picture, bits: 16, unit: DEEP, ...readerOf(deep) };
+  const channels = isGrey(bitmap) ? 1 : 3;
+  return { ...picture, bits: 8, unit: 1, channels, read: ({ top, left, height, width }) => toPlanes(draw(bitmap, left, top, width, height, width, height), channels) };
+}
+
+// The same of values of 16 bits; what is transparent is put on white.
+function readerOf({ width: wide, samples, values }) {
+  const channels = samples < 3 ? 1 : 3;
+  const read = ({ top, left, height, width }) => Array.from({ length: channels }, (_, c) => {
+    const plane = new Float32Array(height * width);
+    for (let y = 0, k = 0; y < height; ++y)
+      for (let x = 0; x < width; ++x, ++k) {
+        const at = ((top + y) * wide + left + x) * samples, alpha = samples > channels ? values[at + channels] / 65535 : 1;
+        plane[k] = (alpha * values[at + c] + (1 - alpha) * 65535) / DEEP;
+      }
+    return plane;
+  });
+  return { channels, read };
 }
 
 // The middle square of a picture as planes, reduced to at most `limit` pixels: the material for turning.
-export function middleSquare(bitmap, limit) {
+export function middleSquare({ bitmap, channels }, limit) {
   const whole = Math.min(bitmap.width, bitmap.height), side = Math.min(whole, limit);
   const x = (bitmap.width - whole) / 2, y = (bitmap.height - whole) / 2;
-  return { planes: toPlanes(draw(bitmap, x, y, whole, whole, side, side)), side };
+  return { planes: toPlanes(draw(bitmap, x, y, whole, whole, side, side), channels), side };
 }
 
 function draw(bitmap, x, y, w, h, width, height) {
@@ -33,12 +51,14 @@ function draw(bitmap, x, y, w, h, width, height) {
   return context.getImageData(0, 0, width, height).data;
 }
 
-function toPlanes(data) {
-  const count = data.length / 4, planes = [0, 1, 2].map(() => new Float32Array(count));
-  let grey = true;
-  for (let i = 0; i < count; ++i) {
-    for (let c = 0; c < 3; ++c) planes[c][i] = data[4 * i + c];
-    grey &&= data[4 * i] === data[4 * i + 1] && data[4 * i] === data[4 * i + 2];
+function isGrey(bitmap) {
+  for (let top = 0; top < bitmap.height; top += STRIP) {
+    const rows = Math.min(STRIP, bitmap.height - top), data = draw(bitmap, 0, top, bitmap.width, rows, bitmap.width, rows);
+    for (let i = 0; i < data.length; i += 4) if (data[i] !== data[i + 1] || data[i] !== data[i + 2]) return false;
   }
-  return grey ? planes.slice(0, 1) : planes;
+  return true;
+}
+
+function toPlanes(data, channels) {
+  return Array.from({ length: channels }, (_, c) => Float32Array.from({ length: data.length / 4 }, (_, i) => data[4 * i + c]));
 }

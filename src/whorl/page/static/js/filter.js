@@ -30,18 +30,24 @@ export async function diffuse(kernel, planes, height, width, plan, breath = () =
     return done;
   }
   kernel.release();
-  const space = workspace(kernel, height, width);
-  const image = space.images(planes.length), view = (c) => space.view(image + 4 * c * height * width, height * width);
-  planes.forEach((plane, c) => view(c).set(plane));
-  const kind = kernel.kinds[plan.diffusivity];
-  if (kind === undefined) throw new Error(`The kernel has no diffusivity “${plan.diffusivity}”.`);
-  const model = plan.scales.length > 1 ? multiscale : plan.rho > 0 || plan.aligned ? smoothedTensor : STEPS[plan.operator];
-  const step = model(kernel, space, image, planes.length, { ...plan, kind });
+  const { step, view } = stepper(kernel, planes, height, width, plan);
   for (let n = 0; n < plan.steps; ++n) {
     await breath();
     step(...(await exchange?.(n, planes.length, view) ?? [0, height]));
   }
   return planes.map((_, c) => view(c).slice());
+}
+
+// Channels that are filtered together, in the kernel's memory beside what is there already: `step(first, last)` takes one
+// step, `view(c)` shows a channel.
+export function stepper(kernel, planes, height, width, plan) {
+  const space = workspace(kernel, height, width);
+  const image = space.images(planes.length), view = (c) => space.view(image + 4 * c * height * width, height * width);
+  planes.forEach((plane, c) => view(c).set(plane));
+  const kind = kernel.kinds[plan.diffusivity];
+  if (kind === undefined) throw new Error(`The kernel has no diffusivity “${plan.diffusivity}”.`);
+  const model = plan.scales.length > 1 ? multiscale : plan.cell === "wide" ? wideCells : plan.rho > 0 || plan.aligned ? smoothedTensor : STEPS[plan.operator];
+  return { step: model(kernel, space, image, planes.length, { ...plan, kind }), view };
 }
 
 // Planes in the kernel's memory, addressed by number.
@@ -91,6 +97,21 @@ function cells(kernel, space, u, count, { kind, ...plan }) {
   return () => {
     for (let c = 0; presmooth && c < count; ++c) presmooth(u + 4 * c * H * W, blurred + 4 * c * H * W);
     kernel.step(u, blurred ?? u, rows, count, H, W, plan.alpha, alpha, plan.gamma, law, kind, plan.contrast, plan.tau);
+  };
+}
+
+// The same on wide cells; the step is written over its image, of which the frames are copies.
+function wideCells(kernel, space, u, count, { kind, ...plan }) {
+  const { H, W } = space, law = kernel.laws[plan.law], rows = space.plane(kernel.wide_room(count, W)), size = (H + 6) * (W + 6);
+  const presmooth = space.smoothing(plan.structureSigma), blurred = presmooth && space.image();
+  const frames = space.plane(count * size), seen = presmooth ? space.plane(count * size) : frames, alpha = presmooth ? 0.5 : plan.alpha;
+  return () => {
+    for (let c = 0; c < count; ++c) {
+      kernel.extend(frames + 4 * c * size, u + 4 * c * H * W, H, W, 3);
+      presmooth?.(u + 4 * c * H * W, blurred);
+      if (presmooth) kernel.extend(seen + 4 * c * size, blurred, H, W, 3);
+    }
+    kernel.wide_step(u, frames, seen, rows, count, H, W, plan.alpha, alpha, plan.gamma, plan.aligned ? 1 : 0, law, kind, plan.contrast, plan.tau);
   };
 }
 

@@ -8,6 +8,7 @@ import { START, WORDS } from "./words.js";
 const networks = Object.entries(catalogue.networks.offered).map(([name, kinds]) => [name, { options: {}, diffusivities: [], kinds }]);
 export const MODELS = { ...catalogue.models, ...Object.fromEntries(networks) };
 export const DIFFUSIVITIES = Object.keys(catalogue.diffusivities);
+export const CELLS = ["compact", "wide"];
 const ONE = [{ sigma: 0, weight: 1 }];
 
 // Step sizes are known for the positions of the slider and for each model's default: other values take the nearest.
@@ -25,7 +26,7 @@ export const networkName = (name, channels) => MODELS[name].kinds?.[channels ===
 
 function networkPlan(network, { level }) {
   const { noise: range, channels, reach, parameters } = catalogue.networks.structures[network];
-  return { network, level, range, parameters, channels, joint: channels > 1, steps: 1, reach };
+  return { network, level, range, parameters, channels, joint: channels > 1, steps: level > 0 ? 1 : 0, reach };
 }
 
 // The model in use with coupling and without: the same operators, scales and parameters, only the activation differs.
@@ -41,25 +42,25 @@ export function makePair(name, values, channels = 1) {
   ];
 }
 
-// A network meets the uncoupled filter, as the drawn pictures start with it, its contrast in proportion to the noise.
+// A network meets the uncoupled filter, whose contrast follows from the noise.
 function beside(name, values, channels) {
-  const { contrast, time } = START.uncoupled, { options } = MODELS.uncoupled, share = values.level / START[name].level;
+  const { options, rule } = MODELS.uncoupled, { time } = START.uncoupled, contrast = rule.contrast * Math.max(values.level, 0.5);
   return [
     { kind: "coupled", name: WORDS[name].title, plan: makePlan(name, values, channels) },
-    { kind: "uncoupled", name: "The uncoupled filter", plan: makePlan("uncoupled", { ...options, contrast: share * contrast, time }) },
+    { kind: "uncoupled", name: "The uncoupled filter", plan: makePlan("uncoupled", { ...options, contrast, time }) },
   ];
 }
 
 // `model` has the options and the reach, `parts` the operator, the coupling and the steps, of itself or of its twin.
-function complete(model, parts, { contrast, time, diffusivity = "exponential", alpha = 0, gamma = 0, sigma = 0, rho = 0 }) {
+function complete(model, parts, { contrast, time, diffusivity = "exponential", cell = "compact", alpha = 0, gamma = 0, sigma = 0, rho = 0 }) {
   const at = model.alphas.indexOf(alpha), { operator, law, aligned, joint } = parts;
-  const largest = parts.steps[at < 0 ? 0 : at] / contrast ** catalogue.diffusivities[diffusivity].maximum;
+  const largest = (parts.steps[cell] ?? model.steps[cell])[at < 0 ? 0 : at] / contrast ** catalogue.diffusivities[diffusivity].maximum;
   // The fewest equal steps, none above the largest, that sum to the time.
   const steps = Math.ceil((time / largest) * (1 - 1e-12));
   return {
-    operator, law, aligned, joint, diffusivity, contrast, alpha, gamma, structureSigma: sigma, rho,
+    operator, law, aligned, joint, diffusivity, cell, contrast, alpha, gamma, structureSigma: sigma, rho,
     scales: parts.multiscale ? catalogue.scales : ONE,
     directions: operator === "directional" ? catalogue.directions : [],
-    largest, steps, tau: steps ? time / steps : 0, reach: model.reach + radius(sigma) + radius(rho),
+    largest, steps, tau: steps ? time / steps : 0, reach: model.reach[cell] + radius(sigma) + radius(rho),
   };
 }

@@ -10,6 +10,7 @@ const PARTS = 8, ROWS = [32, 64]; // an eighth of the rows at a time, or so many
 // An image with values from 0 to 255, one Float32Array per channel, without noise of the plan's level. Networks for grey
 // pictures take channels one by one. `apply(f, level)` carries the network out.
 export async function denoise(apply, planes, plan) {
+  if (!plan.steps) return planes.map((plane) => plane.slice()); // no noise to remove
   if (planes.length !== plan.channels) {
     const done = [];
     for (const plane of planes) done.push(...await denoise(apply, [plane], plan));

@@ -6,52 +6,55 @@ import catalogue from "./catalogue.js";
 const { window: longest, ring: ringSide, quantile, normal_quantile, least_cut, free, rounds, largest, least, spread_of_ratio,
   white: whiteUpTo, coloured, even, uneven, largest_ratio, blank: blankSide, patch, cut: { rounds: cutRounds, grey_values } } = catalogue.noise;
 
-// The standard deviation of the noise; 0 where the picture is too small to tell.
-export function noiseLevel(planes, height, width) {
-  if (Math.min(height, width) < 3) return 0;
-  const [black, white] = ends(planes), shape = [height, width];
-  const all = planes.map((plane) => votes(Float64Array.from(plane), shape, black, white));
-  let [narrow, ring, mean, cut] = [0, 1, 2, 3].map((column) => joined(all.map((found) => found[column])));
-  if (!narrow.length) return 0;
+// The level that the narrow filter sees, as if the noise were white, and the whole of it, in parts { planes, height, width } of
+// a picture; 0 where they are too small to tell.
+export function levels(all) {
+  const parts = all.filter(({ height, width }) => Math.min(height, width) >= 3);
+  if (!parts.length) return [0, 0];
+  const [black, white] = endsOf(parts), shape = [parts[0].height, parts[0].width];
+  const found = parts.flatMap(({ planes, height, width }) => planes.map((plane) => votes(Float64Array.from(plane), [height, width], black, white)));
+  let [narrow, ring, mean, cut] = [0, 1, 2, 3].map((column) => joined(found.map((votes) => votes[column])));
+  if (!narrow.length) return [0, 0];
   const allowed = Math.max(free, atQuantile(cut, least_cut)), believed = cut.map((share) => share <= allowed);
   [narrow, ring, mean, cut] = [narrow, ring, mean, cut].map((column) => column.filter((_, k) => believed[k]));
   const degrees = degreesOfFreedom(shape), spread = narrow.map(Math.sqrt), usual = quantileOfNoise(degrees);
   let level = atQuantile(spread, quantile) / usual;
   const first = level;
-  if (level <= 1e-9 * Math.max(Math.abs(black), Math.abs(white))) return 0; // what is left of a flat picture is rounding
+  if (level <= 1e-9 * Math.max(Math.abs(black), Math.abs(white))) return [0, 0]; // what is left of a flat picture is rounding
   if (cut.some((share) => share > free / 2))
     for (let round = 0; round < rounds; ++round) {
       const left = remainingVariance(level, black, white);
       const scaled = spread.map((value, k) => value / (cut[k] > free / 2 ? Math.sqrt(left(mean[k])) : level));
       level = Math.min(level * (atQuantile(scaled, quantile) / usual) ** 1.5, largest * first);
     }
-  if (Math.min(height, width) < longest + 2) return level;
-  const ratios = ring.map((value, k) => value / narrow[k]).filter((_, k) => narrow[k] > 0);
-  const ratio = Math.sqrt(atQuantile(ratios, least) / Math.exp(spread_of_ratio / Math.sqrt(degrees)));
-  return level * missed(ratio, Math.sqrt(atQuantile(ring, quantile) / atQuantile(ring, least)));
+  if (Math.min(...shape) < longest + 2) return [level, level];
+  const ratio = ratioOf(ring, narrow, degrees);
+  return [level, level * ratio ** colouredness(ratio, unevenness(ring))];
 }
 
 // The root mean square of the noise that is still there, of noise that had this level before it was cut off.
-export function noisePresent(planes, height, width, level) {
-  const [black, white] = ends(planes), shape = [height, width];
+export function noisePresent(parts, level) {
+  const [black, white] = endsOf(parts);
   if (black === white) return level;
   const left = remainingVariance(level, black, white);
-  let total = 0;
-  for (const plane of planes) {
-    const values = Float64Array.from(plane), sums = box(values, shape, [patch, patch]), empty = blank(values, shape);
-    for (let i = 0; i < sums.length; ++i) if (!empty[i]) total += left(sums[i] / patch ** 2);
-  }
-  return Math.sqrt(total / (planes.length * height * width));
+  let total = 0, count = 0;
+  for (const { planes, height, width } of parts)
+    for (const plane of planes) {
+      const values = Float64Array.from(plane), shape = [height, width], sums = box(values, shape, [patch, patch]), empty = blank(values, shape);
+      for (let i = 0; i < sums.length; ++i) if (!empty[i]) total += left(sums[i] / patch ** 2);
+      count += sums.length;
+    }
+  return Math.sqrt(total / count);
 }
 
 // The smallest and the largest value.
-function ends(planes) {
+export function endsOf(parts) {
   let black = Infinity, white = -Infinity;
-  for (const plane of planes) for (const v of plane) { if (v < black) black = v; if (v > white) white = v; }
+  for (const { planes } of parts) for (const plane of planes) for (const v of plane) { if (v < black) black = v; if (v > white) white = v; }
   return [black, white];
 }
 
-function joined(parts) {
+export function joined(parts) {
   const all = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
   parts.reduce((start, part) => (all.set(part, start), start + part.length), 0);
   return all;
@@ -63,13 +66,14 @@ const mirrored = (place, size) => {
   return Math.min(folded, 2 * size - 1 - folded);
 };
 
-// Goes along both axes: `join` fills a row of the result from one that has so many mirrored values more at either end.
-function alongBoth(values, shape, sides, margin, join) {
+// Goes along both axes: `join` fills a row of the result from one that has so many mirrored values more at either end, and
+// `before` more in front.
+function alongBoth(values, shape, sides, margin, before, join) {
   let [height, width] = shape;
   for (const [axis, side] of sides.entries()) {
     const [size, across] = axis ? [width, height] : [height, width], reach = (side >> 1) + margin, long = size + 2 * margin;
-    const step = axis ? 1 : width, row = new Float64Array(size + 2 * reach), found = new Float64Array(long);
-    const places = Int32Array.from(row, (_, k) => mirrored(k - reach, size) * step), result = new Float64Array(long * across);
+    const step = axis ? 1 : width, row = new Float64Array(before + size + 2 * reach), found = new Float64Array(long);
+    const places = Int32Array.from(row, (_, k) => mirrored(k - reach - before, size) * step), result = new Float64Array(long * across);
     for (let k = 0; k < across; ++k) {
       const start = axis ? k * width : k;
       for (let j = 0; j < row.length; ++j) row[j] = values[start + places[j]];
@@ -82,18 +86,17 @@ function alongBoth(values, shape, sides, margin, join) {
   return values;
 }
 
-// The sums over windows of these odd sides around every pixel; with a margin there are more windows on every side.
-const box = (values, shape, sides, margin = 0) => alongBoth(values, shape, sides, margin, (row, found, side) => {
-  let sum = 0;
-  for (let j = 0; j < side; ++j) sum += row[j];
-  found[0] = sum;
-  for (let j = 1; j < found.length; ++j) found[j] = sum += row[j + side - 1] - row[j - 1];
+// The sums over windows of these odd sides around every pixel; with a margin there are more windows on every side. They are
+// differences of sums from the first value on, as in Python: what rounding leaves in flat windows is the same.
+export const box = (values, shape, sides, margin = 0) => alongBoth(values, shape, sides, margin, 1, (row, found, side) => {
+  for (let j = 1; j < row.length; ++j) row[j] += row[j - 1];
+  for (let j = 0; j < found.length; ++j) found[j] = row[j + side] - row[j];
 });
 
 // Where a picture holds one value over a square of so many pixels, which a mirror at the border may complete.
-function blank(values, shape) {
+export function blank(values, shape) {
   const sides = [blankSide, blankSide], reach = (blankSide - 1) >> 1, [height, width] = shape;
-  const extreme = (choose) => alongBoth(values, shape, sides, reach, (row, found, side) => {
+  const extreme = (choose) => alongBoth(values, shape, sides, reach, 0, (row, found, side) => {
     for (let j = 0; j < found.length; ++j) {
       let best = row[j];
       for (let i = 1; i < side; ++i) best = choose(best, row[j + i]);
@@ -106,7 +109,7 @@ function blank(values, shape) {
 }
 
 // Of every window that is not half blank: squares of narrow filter and ring, mean, share of samples cut off.
-function votes(u, shape, black, white) {
+export function votes(u, shape, black, white) {
   const [height, width] = shape, within = [height - 2, width - 2], sides = windowSides(shape), whole = sides[0] * sides[1];
   const three = [3, 3], shown = Float64Array.from(blank(u, shape), (empty) => 1 - empty), near = box(shown, shape, three);
   const hollow = (values) => { const inside = box(values, shape, three); return box(values, shape, [ringSide, ringSide]).map((sum, i) => sum - inside[i]); };
@@ -134,7 +137,7 @@ function votes(u, shape, black, white) {
 const windowSides = (shape) => shape.map((size) => Math.min(longest, size - 2 - ((size + 1) % 2)));
 
 // Linear between the two nearest values: the one that so many others lie below, and the smallest of those above.
-function atQuantile(values, share) {
+export function atQuantile(values, share) {
   const all = Float64Array.from(values), at = share * (all.length - 1), low = Math.floor(at);
   for (let left = 0, right = all.length - 1; left < right;) {
     const pivot = all[(left + right) >> 1];
@@ -151,17 +154,25 @@ function atQuantile(values, share) {
 }
 
 // How many independent squares vary like the mean of those of the narrow filter in a window of white noise.
-const degreesOfFreedom = (shape) => Math.max(windowSides(shape).reduce((product, side) =>
+export const degreesOfFreedom = (shape) => Math.max(windowSides(shape).reduce((product, side) =>
   product * (side ** 2 / (side + 2 * (((side - 1) * 4) / 9 + Math.max(side - 2, 0) / 36))), 1), 1);
 
 // What the quantile of the windows is for white noise of strength 1 (Wilson and Hilferty).
-const quantileOfNoise = (degrees) => Math.max(1 - 2 / (9 * degrees) + normal_quantile * Math.sqrt(2 / (9 * degrees)), 0.1) ** 1.5;
+export const quantileOfNoise = (degrees) => Math.max(1 - 2 / (9 * degrees) + normal_quantile * Math.sqrt(2 / (9 * degrees)), 0.1) ** 1.5;
 
-// By how much the narrow filter has missed noise that is stronger to the ring by this ratio in every window.
-function missed(ratio, unevenness) {
-  const bounded = Math.min(Math.max(ratio, whiteUpTo), largest_ratio);
-  const colour = Math.log(bounded / whiteUpTo) / Math.log(coloured / whiteUpTo), evenly = Math.log(uneven / unevenness) / Math.log(uneven / even);
-  return bounded ** (Math.min(colour, 1) * Math.min(Math.max(evenly, 0), 1));
+// By how much noise is stronger to the ring than to the narrow filter in every window.
+export function ratioOf(ring, narrow, degrees) {
+  const ratios = ring.map((value, k) => value / narrow[k]).filter((_, k) => narrow[k] > 0);
+  return Math.min(Math.max(Math.sqrt(atQuantile(ratios, least) / Math.exp(spread_of_ratio / Math.sqrt(degrees))), 1), largest_ratio);
+}
+
+// By how much the ring differs among the flattest windows.
+export const unevenness = (ring) => Math.sqrt(atQuantile(ring, quantile) / atQuantile(ring, least));
+
+// From 0, for white noise and for texture, to 1, for noise of which the narrow filter sees a part only.
+export function colouredness(ratio, unevenness) {
+  const colour = Math.log(ratio / whiteUpTo) / Math.log(coloured / whiteUpTo), evenly = Math.log(uneven / unevenness) / Math.log(uneven / even);
+  return Math.min(Math.max(colour, 0), 1) * Math.min(Math.max(evenly, 0), 1);
 }
 
 // The variance of noise of that level where it was cut off, for the mean after it.

@@ -7,7 +7,8 @@ import { makeZoom } from "./zoom.js";
 const GAIN = 2; // the difference is shown at twice its size
 const CRISP = 8; // screen pixels per picture pixel from which on pixels are shown as squares
 
-export function makeStage() {
+// `chosen` hears what the visitor wants to see.
+export function makeStage(chosen) {
   const get = (id) => document.getElementById(id);
   const [frame, before, after, difference, divider] = ["frame", "before", "after", "difference", "divider"].map(get);
   let shown = null, comparing = true, painted = {};
@@ -17,7 +18,7 @@ export function makeStage() {
     element: divider, surface: frame, small: 2, large: 10, low: 0, high: 100,
     text: (value) => `${Math.round(value)} percent before`,
     // The handle always moves the border; the picture around it does so unless a drag has another meaning there.
-    takes: (event) => comparing && !event.target.closest(".zoom")
+    takes: (event) => comparing && !event.target.closest(".zoom, .parts, #cancel")
       && (divider.contains(event.target) || (zoom.scale === 1 && frame.dataset.mode !== "fill")),
     held: (yes) => { if (yes) frame.dataset.held = "border"; else delete frame.dataset.held; },
     locate: (event) => {
@@ -52,31 +53,29 @@ export function makeStage() {
     high.textContent = `+${FULL / GAIN} grey levels`;
   }
 
+  // "compare" shows before and after, anything else their difference.
+  function choose(what) {
+    comparing = what === "compare";
+    document.querySelector(`input[name=show][value=${what}]`).checked = true;
+    for (const part of [before.parentElement, after.parentElement, divider, ...frame.querySelectorAll(".tag")]) part.hidden = !comparing;
+    difference.parentElement.hidden = comparing;
+    get("scale").hidden = comparing;
+    redraw();
+  }
+
   for (const radio of document.querySelectorAll("input[name=show]"))
-    radio.addEventListener("change", () => {
-      comparing = radio.value === "compare";
-      for (const part of [before.parentElement, after.parentElement, divider, ...frame.querySelectorAll(".tag")]) part.hidden = !comparing;
-      difference.parentElement.hidden = comparing;
-      get("scale").hidden = comparing;
-      redraw();
-    });
+    radio.addEventListener("change", () => { choose(radio.value); chosen(radio.value); });
   addEventListener("themechange", () => { legend(); redraw(); });
   new ResizeObserver(crisp).observe(frame);
   legend();
 
   return {
-    zoom,
+    zoom, choose,
     show(result) {
       if (shown && (shown.width !== result.width || shown.height !== result.height)) zoom.whole();
       shown = result;
       redraw();
     },
     get result() { return shown; },
-    // The picture after, whether it is on the screen or not.
-    save() {
-      const canvas = document.createElement("canvas");
-      paint(canvas, shown.output, shown.height, shown.width);
-      return new Promise((resolve) => canvas.toBlob(resolve));
-    },
   };
 }

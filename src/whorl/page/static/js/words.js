@@ -18,8 +18,8 @@ export const WORDS = {
   ...Object.fromEntries(models.map(([name, { label, group, use }]) => [name, { title: label, group, text: use }])),
 };
 
-const LEVEL = 55; // the noise of 30 in the drawn pictures is as wide as a pixel, which networks for white noise see as more
+// Where a model starts whose settings do not follow from the noise.
 export const START = {
-  ...Object.fromEntries(Object.keys(NETWORKS).map((name) => [name, { level: LEVEL }])),
+  ...Object.fromEntries(Object.keys(NETWORKS).map((name) => [name, { level: 25 }])),
   ...Object.fromEntries(models.map(([name, { start }]) => [name, start])),
 };

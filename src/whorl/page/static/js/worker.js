@@ -1,7 +1,6 @@
 // All computation happens here, off the page's thread. Messages are { id, task, ... }; answers { id, ... }, { id, failure }
 // or { id, dropped }, after a message { drop: id }; before them, { id, done } may say how much is done.
 
-import { automaticSettings } from "./automatic.js";
 import { rowsOf } from "./bands.js";
 import { cut } from "./draft.js";
 import { fillIn } from "./filling.js";
@@ -10,10 +9,12 @@ import { drawNoise, drawScene, fromSquare } from "./master.js";
 import { discMask, psnr, rootMeanSquare } from "./measures.js";
 import { exchange, meet, stir } from "./neighbours.js";
 import { denoise, onProcessor } from "./network.js";
+import { levels, noisePresent } from "./noise.js";
 import { Dropped } from "./pool.js";
-import { normal } from "./scenes.js";
+import { leastRisk, prepared } from "./risk.js";
 import { loadNetwork } from "./trained.js";
 import { record, turnImage } from "./turning.js";
+import { noiseModel } from "./variance.js";
 
 const kernel = loadKernel(new URL("../kernel.wasm", import.meta.url));
 let master = null; // { size, view, fine, planes, noise }, and the disc in which errors are measured
@@ -23,6 +24,7 @@ const turns = new Map(); // recordings of the picture and of its noise, by angle
 const MARGIN = 24; // pixels left out at the border of the disc: the mirror there turns with the frame, not with the picture
 const KEPT = 6, KEPT_TURNS = 24;
 const PIECE = 24, ALIKE = 1e-4; // side of the piece that a card is tried on, and how far it may be off, of a range of 1
+const MIDDLE = 127.5; // of the grey values
 const PATIENCE = 8; // milliseconds of computing between two looks at new messages
 
 const tasks = {
@@ -37,19 +39,9 @@ const tasks = {
   },
 
   // The picture as it stands, clean and with noise.
-  async view({ noise }) {
+  async view({ noise }) { // { level, grain }
     const clean = (await recorded(0)).clean.map((plane) => plane.slice());
     return { clean, noisy: await withNoise(noise, 0), size: master.view };
-  },
-
-  // Noise on a picture at its own resolution, one independent deviate per value.
-  async disturb({ planes, noise, seed }) {
-    return {
-      noisy: planes.map((plane, c) => {
-        const next = normal(seed + c);
-        return noise === 0 ? plane : plane.map((value) => value + noise * next());
-      }),
-    };
   },
 
   // Any image through any model; of a band only the rows to keep have to be right.
@@ -58,9 +50,43 @@ const tasks = {
     return { planes: output, milliseconds: performance.now() - start, card: Boolean(plan.network) && byCard };
   },
 
-  // Contrast and time for a picture, rounded as a person would.
-  async automatic({ planes, height, width, name, options }) {
-    return automaticSettings(await kernel, planes, height, width, name, options, breath);
+  // The standard deviation of the noise in samples { planes, height, width } of a picture and the correlation of neighbours: by
+  // its traces, or as if it were white, also where the picture is too small for them.
+  async measure({ samples, byTraces }) {
+    const { traced, loadLayers } = byTraces ? await import("./traces.js") : {}; // fetched when it is needed
+    return (byTraces && traced(samples, await loadLayers())) || { level: levels(samples)[1], neighbours: 0 };
+  },
+
+  // How its variance depends on the grey value, and how far neighbours are correlated.
+  async noise({ samples }) {
+    return { model: noiseModel(samples) };
+  },
+
+  // What estimates of the error need, and the least of them for a plan, with its time.
+  async prepare({ samples, noise, neighbours }) {
+    return prepared(await kernel, samples, noise, neighbours);
+  },
+
+  async risk({ parts, present, plan, time, longest }) {
+    const [risk, at] = await leastRisk(await kernel, { parts, present }, plan, time, longest, breath);
+    return { risk, at };
+  },
+
+  // When the root mean square of what a plan removes is that share of the noise; between two steps a straight line is close.
+  async stop({ samples, noise, removed, longest, plan }) {
+    const k = await kernel, one = { ...plan, steps: 1, tau: plan.largest / 2 }, wanted = (removed * noisePresent(samples, noise)) ** 2;
+    const count = samples.reduce((sum, { planes, height, width }) => sum + planes.length * height * width, 0);
+    let time = 0, before = 0, states = samples.map(({ planes }) => planes);
+    while (time < longest) {
+      let now = 0;
+      for (const [n, { planes, height, width }] of samples.entries()) {
+        states[n] = await diffuse(k, states[n], height, width, one, breath);
+        states[n].forEach((plane, c) => { for (let i = 0; i < plane.length; ++i) now += (plane[i] - planes[c][i]) ** 2 / count; });
+      }
+      if (now >= wanted) return { time: time + (one.tau * (wanted - before)) / (now - before) };
+      [time, before] = [time + one.tau, now];
+    }
+    return { time: longest };
   },
 
   // The masked pixels filled in from the others.
@@ -141,9 +167,10 @@ async function recorded(angle) {
   return turns.get(angle);
 }
 
-async function withNoise(noise, angle) {
-  const { clean, grain } = await recorded(angle);
-  return noise === 0 ? clean.map((plane) => plane.slice()) : clean.map((plane, c) => plane.map((value, i) => value + noise * grain[c][i]));
+// Noise of that level; that of photons is as strong in the middle of the range, and its variance grows with the brightness.
+async function withNoise({ level, grain: kind }, angle) {
+  const { clean, grain } = await recorded(angle), strength = (value) => (kind === "photons" ? level * Math.sqrt(Math.max(value, 0) / MIDDLE) : level);
+  return level === 0 ? clean.map((plane) => plane.slice()) : clean.map((plane, c) => plane.map((value, i) => value + strength(value) * grain[c][i]));
 }
 
 async function unturned(noise, plan) {
@@ -187,7 +214,7 @@ onmessage = ({ data }) => {
     try {
       await breath();
       const answer = await tasks[data.task](data);
-      const buffers = Object.values(answer).flatMap((value) => (Array.isArray(value) ? value.map((plane) => plane.buffer) : []));
+      const buffers = Object.values(answer).flatMap((value) => (Array.isArray(value) ? value.map((plane) => plane.buffer).filter(Boolean) : []));
       postMessage({ id: data.id, ...answer }, [...new Set(buffers)]);
     } catch (error) {
       postMessage({ id: data.id, ...(error instanceof Dropped ? { dropped: true } : { failure: error.message }) });

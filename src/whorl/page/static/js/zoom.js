@@ -16,6 +16,7 @@ export function makeZoom(frame, moved) {
     frame.style.setProperty("--y", `${100 * y}%`);
     frame.classList.toggle("zoomed", scale > 1);
     get("zoom-whole").textContent = `${Number(scale.toFixed(1))}×`;
+    get("zoom-whole").ariaLabel = `${get("zoom-whole").textContent}: show the whole picture`;
     moved(scale, x, y);
   }
 
