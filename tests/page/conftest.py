@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def packages() -> Path:
     """The folder that playwright-core is found from, installed on first use.
 
-    By one process at a time, and complete when npm has written its list: the folder itself appears long before.
+    By one process at a time, and complete when npm has written its list, which is that of the lock file.
     """
     name = f"whorl-npm-{hashlib.sha256(str(WEB).encode()).hexdigest()[:12]}.lock"
     with open(Path(tempfile.gettempdir()) / name, "w") as lock:
@@ -53,7 +53,11 @@ def packages() -> Path:
 
 
 def _install() -> None:
-    if not (WEB / "node_modules" / ".package-lock.json").exists():
+    wanted, present = (
+        json.loads(file.read_text(encoding="utf-8"))["packages"] if file.exists() else {}
+        for file in (WEB / "package-lock.json", WEB / "node_modules" / ".package-lock.json")
+    )
+    if {name: about for name, about in wanted.items() if name} != present:
         npm = shutil.which("npm") or _missing("npm is not on the PATH, and playwright-core is not installed")
         command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
         done = subprocess.run(command, cwd=WEB, capture_output=True, text=True, timeout=240, check=False)

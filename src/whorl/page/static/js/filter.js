@@ -1,12 +1,11 @@
 // One explicit step of every model, u - tau K^T Phi(K u), written with the planes of the WebAssembly kernel.
 
+import { fetched } from "./fetched.js";
 import { gaussian, radius } from "./stencils.js";
 
 // The kernel with its numbers for the library's names of diffusivities and laws.
 export async function loadKernel(url) {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`The kernel could not be loaded (${response.status}).`);
-  const { instance } = await WebAssembly.instantiate(await response.arrayBuffer());
+  const { instance } = await WebAssembly.instantiate(await fetched(url, "The kernel"));
   const numbers = (name) => {
     const found = {};
     for (let k = 0, at; (at = instance.exports[name](k)); ++k) found[word(instance.exports.memory, at)] = k;

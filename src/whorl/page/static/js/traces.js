@@ -2,6 +2,7 @@
 // learned (whorl.automatic.traces).
 
 import catalogue from "./catalogue.js";
+import { fetched } from "./fetched.js";
 import { blank, box, endsOf, joined } from "./noise.js";
 import { sortedIn } from "./variance.js";
 
@@ -32,9 +33,7 @@ let layers = null;
 export const loadLayers = () => (layers ??= fetchLayers());
 
 async function fetchLayers() {
-  const response = await fetch(new URL("../measure.safetensors", import.meta.url));
-  if (!response.ok) throw new Error(`The weights of the noise measure could not be loaded (${response.status}).`);
-  const file = await response.arrayBuffer(), length = Number(new DataView(file).getBigUint64(0, true)), begin = 8 + length;
+  const file = await fetched(new URL("../measure.safetensors", import.meta.url), "The weights of the noise measure"), length = Number(new DataView(file).getBigUint64(0, true)), begin = 8 + length;
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(file, 8, length)));
   const read = (name) => { const [from, to] = header[name].data_offsets; return new Float32Array(file.slice(begin + from, begin + to)); };
   return Object.fromEntries([1, 3].map((c) => [c, {

@@ -1,20 +1,15 @@
 // The numbers of a trained network: fetched once, and where each of them lies in the file (whorl.page.networks writes it).
 
 import catalogue from "./catalogue.js";
+import { fetched } from "./fetched.js";
 
 const { structures, gates } = catalogue.networks;
 export const PROFILES = [3, 2, 2], COEFFICIENTS = 6, RADIUS = 2; // stencils for each order, numbers of each, and their reach
 
 const loaded = new Map();
 export function loadNetwork(name) {
-  if (!loaded.has(name)) loaded.set(name, fetchNumbers(name));
+  if (!loaded.has(name)) loaded.set(name, fetched(new URL(`../networks/${name}.bin`, import.meta.url), `The network ${name}`).then((file) => new Float32Array(file)));
   return loaded.get(name);
-}
-
-async function fetchNumbers(name) {
-  const response = await fetch(new URL(`../networks/${name}.bin`, import.meta.url));
-  if (!response.ok) throw new Error(`The network ${name} could not be loaded (${response.status}).`);
-  return new Float32Array(await response.arrayBuffer());
 }
 
 // The structure of a network with the places of its numbers. Maps are { taps, matrices }; a matrix that is grouped holds, for

@@ -6,15 +6,13 @@ import { cut } from "./draft.js";
 import { fillIn } from "./filling.js";
 import { diffuse, loadKernel } from "./filter.js";
 import { drawNoise, drawScene, fromSquare } from "./master.js";
+import { measuring } from "./measuring.js";
 import { discMask, psnr, rootMeanSquare } from "./measures.js";
 import { exchange, meet, stir } from "./neighbours.js";
 import { denoise, onProcessor } from "./network.js";
-import { levels, noisePresent } from "./noise.js";
 import { Dropped } from "./pool.js";
-import { leastRisk, prepared } from "./risk.js";
 import { loadNetwork } from "./trained.js";
 import { record, turnImage } from "./turning.js";
-import { noiseModel } from "./variance.js";
 
 const kernel = loadKernel(new URL("../kernel.wasm", import.meta.url));
 let master = null; // { size, view, fine, planes, noise }, and the disc in which errors are measured
@@ -28,6 +26,8 @@ const MIDDLE = 127.5; // of the grey values
 const PATIENCE = 8; // milliseconds of computing between two looks at new messages
 
 const tasks = {
+  ...measuring(kernel, breath),
+
   // Take a new picture: a scene by name, or a square given as planes.
   async take({ scene, planes, side, seed }) {
     const k = await kernel;
@@ -48,45 +48,6 @@ const tasks = {
   async filter({ planes, height, width, plan, keep, band }) {
     const start = performance.now(), output = await filtered(planes, height, width, plan, keep, band);
     return { planes: output, milliseconds: performance.now() - start, card: Boolean(plan.network) && byCard };
-  },
-
-  // The standard deviation of the noise in samples { planes, height, width } of a picture and the correlation of neighbours: by
-  // its traces, or as if it were white, also where the picture is too small for them.
-  async measure({ samples, byTraces }) {
-    const { traced, loadLayers } = byTraces ? await import("./traces.js") : {}; // fetched when it is needed
-    return (byTraces && traced(samples, await loadLayers())) || { level: levels(samples)[1], neighbours: 0 };
-  },
-
-  // How its variance depends on the grey value, and how far neighbours are correlated.
-  async noise({ samples }) {
-    return { model: noiseModel(samples) };
-  },
-
-  // What estimates of the error need, and the least of them for a plan, with its time.
-  async prepare({ samples, noise, neighbours }) {
-    return prepared(await kernel, samples, noise, neighbours);
-  },
-
-  async risk({ parts, present, plan, time, longest }) {
-    const [risk, at] = await leastRisk(await kernel, { parts, present }, plan, time, longest, breath);
-    return { risk, at };
-  },
-
-  // When the root mean square of what a plan removes is that share of the noise; between two steps a straight line is close.
-  async stop({ samples, noise, removed, longest, plan }) {
-    const k = await kernel, one = { ...plan, steps: 1, tau: plan.largest / 2 }, wanted = (removed * noisePresent(samples, noise)) ** 2;
-    const count = samples.reduce((sum, { planes, height, width }) => sum + planes.length * height * width, 0);
-    let time = 0, before = 0, states = samples.map(({ planes }) => planes);
-    while (time < longest) {
-      let now = 0;
-      for (const [n, { planes, height, width }] of samples.entries()) {
-        states[n] = await diffuse(k, states[n], height, width, one, breath);
-        states[n].forEach((plane, c) => { for (let i = 0; i < plane.length; ++i) now += (plane[i] - planes[c][i]) ** 2 / count; });
-      }
-      if (now >= wanted) return { time: time + (one.tau * (wanted - before)) / (now - before) };
-      [time, before] = [time + one.tau, now];
-    }
-    return { time: longest };
   },
 
   // The masked pixels filled in from the others.
