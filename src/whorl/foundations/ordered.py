@@ -18,3 +18,8 @@ def ordered_sum(terms: Iterable[Tensor]) -> Tensor:
     tensor([6., 9.])
     """
     return reduce(lambda total, term: total + term, terms)
+
+
+def combined(weights: Iterable[Tensor | float], fields: Iterable[Tensor]) -> Tensor:
+    """The sum of the fields, each times its weight, first to last."""
+    return ordered_sum(weight * field for weight, field in zip(weights, fields, strict=True))

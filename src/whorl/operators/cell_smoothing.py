@@ -3,16 +3,14 @@
 from collections.abc import Collection
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from whorl.foundations import validation
 from whorl.foundations.types import SpacingLike
 from whorl.operators.boundary import along
-from whorl.operators.derivative import Taps
-from whorl.operators.smoothing import convolved, gaussian_weights
+from whorl.operators.smoothing import Gaussian, convolved
 
 
-class CellSmoothing(nn.Module):
+class CellSmoothing(Gaussian):
     r"""The Gaussian of :class:`Smoothing` for fields on cells, ``(n, c, s, k, y+1, x+1)``, and of volumes alike.
 
     The image is mirrored, and its border lies in the middle of the outermost cells: there a field on cells is mirrored
@@ -38,10 +36,7 @@ class CellSmoothing(nn.Module):
     """
 
     def __init__(self, sigma: float, spacing: SpacingLike = 1.0) -> None:
-        super().__init__()
-        self.sigma = validation.number(sigma, "sigma", "CellSmoothing", 0.0)
-        self.spacing = validation.spacing(spacing, "CellSmoothing")
-        self._taps = {h: tuple(gaussian_weights(self.sigma / h)) for h in self.spacing}
+        super().__init__(sigma, spacing=spacing)
 
     def forward(self, field: Tensor, odd: Collection[int] = ()) -> Tensor:
         """The smoothed field; ``odd`` names the directions (0 is x) along which it changes its sign in the mirror."""
@@ -50,18 +45,6 @@ class CellSmoothing(nn.Module):
             extended = _mirrored(field, axis, len(weights) - 1, -1 if ~axis in odd else 1)
             field = convolved(field, extended, axis, weights)
         return field
-
-    def weights_along(self, dimension: int) -> tuple[Taps, ...]:
-        """The weights ``w_0 .. w_R`` for each of so many axes."""
-        return tuple(self._taps[h] for h in self.spacing.along(dimension))
-
-    @property
-    def radius(self) -> int:
-        """The largest radius of the kernels, in pixels."""
-        return max(len(weights) for weights in self._taps.values()) - 1
-
-    def extra_repr(self) -> str:
-        return f"sigma={self.sigma:g}, radius={self.radius}"
 
 
 def _mirrored(field: Tensor, axis: int, radius: int, sign: int) -> Tensor:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from whorl.foundations.ordered import ordered_sum
+from whorl.foundations.ordered import combined, ordered_sum
 from whorl.foundations.types import Image, Responses, SpacingLike
 from whorl.operators.base import Around, Operator, per_scale
 from whorl.operators.laplacian import Laplacian
@@ -94,13 +94,13 @@ class Dictionary(Around):
 
     def forward(self, u: Image) -> Responses:
         filtered = [word(u) for word in self.words]
-        mixtures = [_mix(row, filtered) for row in self.weights.unbind(0)]
+        mixtures = [combined(row.unbind(), filtered) for row in self.weights.unbind(0)]
         return torch.cat([self.operator(mixture) for mixture in mixtures], dim=2)
 
     def adjoint(self, v: Responses) -> Image:
         parts = v.split(self.operator.scale_weights(v).numel(), dim=2)
         mixtures = [self.operator.adjoint(part) for part in parts]
-        shares = [_mix(column, mixtures) for column in self.weights.unbind(1)]
+        shares = [combined(column.unbind(), mixtures) for column in self.weights.unbind(1)]
         words = zip(self._members(), shares, strict=True)
         return ordered_sum(word.adjoint(image) for word, image in words)
 
@@ -119,10 +119,3 @@ class Dictionary(Around):
 
     def _members(self) -> list[Smoothing | LaplacianPower]:
         return [word for word in self.words if isinstance(word, Smoothing | LaplacianPower)]
-
-
-def _mix(weights: Tensor, images: list[Tensor]) -> Tensor:
-    result = weights[0] * images[0]
-    for weight, image in zip(weights[1:], images[1:], strict=True):
-        result = result + weight * image
-    return result

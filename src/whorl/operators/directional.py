@@ -1,11 +1,13 @@
 """Derivatives along many directions, each with a stencil of its own."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from whorl.foundations import validation
+from whorl.foundations.ordered import combined, ordered_sum
 from whorl.foundations.types import Image, Responses, Spacing, SpacingLike
 from whorl.operators.base import Operator
 from whorl.operators.boundary import fold, mirror
@@ -79,33 +81,29 @@ class DirectionalDerivatives(Operator):
             return extended[..., row : row + rows, column : column + columns]
 
         pairs = [tap(3 - row, 3 - column) - tap(row, column) for row, column in _PAIRS]
-        return torch.stack([_combine(weights, pairs) for weights in self.weights], dim=2).unsqueeze(2)
+        return torch.stack([combined(weights, pairs) for weights in self.weights], dim=2).unsqueeze(2)
 
     def adjoint(self, v: Responses) -> Image:
         parts = (v * self.cell_weights(v)).squeeze(2).unbind(2)
         pad = torch.nn.functional.pad
-        spread = torch.zeros(())
-        for index, (row, column) in enumerate(_PAIRS):
-            pair = _combine([weights[index] for weights in self.weights], parts)
-            far = pad(pair, (3 - column, column, 3 - row, row))
-            near = pad(pair, (column, 3 - column, row, 3 - row))
-            spread = spread + (far - near) if index else far - near
-        return fold(spread, 2)
+
+        def spread(weights: Sequence[float], row: int, column: int) -> Tensor:
+            pair = combined(weights, parts)
+            return pad(pair, (3 - column, column, 3 - row, row)) - pad(pair, (column, 3 - column, row, 3 - row))
+
+        return fold(ordered_sum(map(spread, zip(*self.weights, strict=True), *zip(*_PAIRS, strict=True))), 2)
 
     def symbol(self, *theta: Tensor) -> Tensor:
         theta_y, theta_x = theta
-        total = torch.zeros_like(theta_y + theta_x)
-        for weights in self.weights:
-            terms = zip(weights, _PAIRS, strict=True)
+
+        def gain(weights: Sequence[float], theta_x: Tensor) -> Tensor:
             # Opposite taps at distance d from the centre contribute 2 sin(d . theta).
-            gains = [w * 2 * torch.sin((1.5 - row) * theta_y + (1.5 - column) * theta_x) for w, (row, column) in terms]
-            gain = torch.stack(gains).sum(0)
-            # Under mirroring, a cosine mixes the two signs of its frequency with equal parts.
             terms = zip(weights, _PAIRS, strict=True)
-            others = [w * 2 * torch.sin((1.5 - row) * theta_y - (1.5 - column) * theta_x) for w, (row, column) in terms]
-            other = torch.stack(others).sum(0)
-            total = total + 0.5 * (gain**2 + other**2)
-        return total
+            waves = [w * 2 * torch.sin((1.5 - row) * theta_y + (1.5 - column) * theta_x) for w, (row, column) in terms]
+            return torch.stack(waves).sum(0)
+
+        # Under mirroring, a cosine mixes the two signs of its frequency with equal parts.
+        return ordered_sum(0.5 * (gain(w, theta_x) ** 2 + gain(w, -theta_x) ** 2) for w in self.weights)
 
     def cell_weights(self, v: Responses) -> Tensor:
         return border_weights(v)
@@ -129,10 +127,3 @@ class DirectionalDerivatives(Operator):
         scale = math.sqrt(2 / self.directions) / length
         taps = [[down[row] * across[column] for column in range(4)] for row in range(4)]
         return [scale * (taps[3 - row][3 - column] - taps[row][column]) for row, column in _PAIRS]
-
-
-def _combine(weights: list[float], fields: list[Tensor] | tuple[Tensor, ...]) -> Tensor:
-    result = weights[0] * fields[0]
-    for weight, field in zip(weights[1:], fields[1:], strict=True):
-        result = result + weight * field
-    return result

@@ -44,13 +44,8 @@ def channels(dimension: int) -> tuple[Detail, ...]:
     >>> channels(2)
     ((0,), (1,), (0, 1), (0, 1))
     """
-    parts = [[tuple(sorted((k + j) % dimension for j in near)) for k in range(dimension)] for near in _near(dimension)]
-    return tuple(detail for part in parts for detail in part)
-
-
-def _near(dimension: int) -> list[Detail]:
-    """The details of direction 0, as directions counted from it on."""
-    return [chosen for chosen in details(dimension) if 0 in chosen]
+    near = [chosen for chosen in details(dimension) if 0 in chosen]  # of direction 0, as directions counted from it on
+    return tuple(tuple(sorted((k + j) % dimension for j in each)) for each in near for k in range(dimension))
 
 
 def haar(u: Image) -> dict[Detail, Tensor]:
@@ -61,7 +56,8 @@ def haar(u: Image) -> dict[Detail, Tensor]:
     """
     dimension = u.dim() - 2
     extended = mirror(u, 1)
-    corners = {corner: _from_corner(extended, corner) for corner in product((0, 1), repeat=dimension)}
+    ends = slice(None, -1), slice(1, None)
+    corners = {corner: extended[(..., *(ends[end] for end in corner))] for corner in product((0, 1), repeat=dimension)}
     # Differences come first: those of neighbours are nearly exact. Each is taken once and shared by what follows.
     differences: dict[Detail, dict[Corner, Tensor]] = {(): corners}
     for chosen in details(dimension):
@@ -117,11 +113,6 @@ def _signed_sum(fields: Mapping[Detail, Tensor], corner: tuple[int, ...]) -> tup
     for chosen, field in rest:
         total = total + field if sign(chosen) == sign(first) else total - field
     return sign(first), total
-
-
-def _from_corner(extended: Tensor, corner: Corner) -> Tensor:
-    """The pixels in one corner of every cell."""
-    return extended[(..., *(slice(1, None) if end else slice(None, -1) for end in corner))]
 
 
 def _to_corner(v: Tensor, corner: tuple[int, ...] | list[int]) -> Tensor:

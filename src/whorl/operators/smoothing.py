@@ -44,7 +44,31 @@ def gaussian_weights(sigma: float, truncate: float = TRUNCATE) -> list[float]:
     return [w / total for w in weights]
 
 
-class Smoothing(nn.Module):
+class Gaussian(nn.Module):
+    """Base of Gaussians: the weights along every axis."""
+
+    def __init__(self, sigma: float, truncate: float = TRUNCATE, spacing: SpacingLike = 1.0) -> None:
+        super().__init__()
+        name = type(self).__name__
+        self.sigma = validation.number(sigma, "sigma", name, 0.0)
+        self.truncate = validation.number(truncate, "truncate", name, 0.0, open_low=True)
+        self.spacing = validation.spacing(spacing, name)
+        self._taps = {h: tuple(gaussian_weights(self.sigma / h, self.truncate)) for h in self.spacing}
+
+    def weights_along(self, dimension: int) -> tuple[Taps, ...]:
+        """The weights ``w_0 .. w_R`` for each of so many axes."""
+        return tuple(self._taps[h] for h in self.spacing.along(dimension))
+
+    @property
+    def radius(self) -> int:
+        """The radius of the kernel in pixels, the largest of all axes."""
+        return max(len(weights) - 1 for weights in self._taps.values())
+
+    def extra_repr(self) -> str:
+        return f"sigma={self.sigma:g}, radius={self.radius}"
+
+
+class Smoothing(Gaussian):
     r"""Convolution with a sampled, normalised Gaussian, cut at :math:`R = \lceil 4\sigma/h\rceil`, under mirroring.
 
     Images to images and volumes to volumes, one axis after the other (slices, rows, columns). Every pixel is the same
@@ -73,13 +97,6 @@ class Smoothing(nn.Module):
     (16, 8)
     """
 
-    def __init__(self, sigma: float, truncate: float = TRUNCATE, spacing: SpacingLike = 1.0) -> None:
-        super().__init__()
-        self.sigma = validation.number(sigma, "sigma", "Smoothing", 0.0)
-        self.truncate = validation.number(truncate, "truncate", "Smoothing", 0.0, open_low=True)
-        self.spacing = validation.spacing(spacing, "Smoothing")
-        self._taps = {h: tuple(gaussian_weights(self.sigma / h, self.truncate)) for h in self.spacing}
-
     def forward(self, u: Image) -> Image:
         """The smoothed image."""
         if self.radius == 0:
@@ -88,8 +105,8 @@ class Smoothing(nn.Module):
             if (done := faster(self, u)) is not None:
                 return done
         u, dimension = u.view_as(u), u.dim() - 2
-        for axis, weights in enumerate(self.weights_along(dimension)):
-            u = _along_axis(u, axis - dimension, weights)
+        for axis, weights in enumerate(self.weights_along(dimension), start=-dimension):
+            u = convolved(u, mirror(u, 0, len(weights) - 1, *[0] * (-1 - axis)), axis, weights)
         return u
 
     def adjoint(self, v: Image) -> Image:
@@ -100,10 +117,6 @@ class Smoothing(nn.Module):
         """The factor by which a cosine of this frequency is damped, one angle per axis."""
         factors = [_transfer(angle, w) for angle, w in zip(theta, self.weights_along(len(theta)), strict=True)]
         return reduce(mul, factors)
-
-    def weights_along(self, dimension: int) -> tuple[Taps, ...]:
-        """The weights ``w_0 .. w_R`` for each of so many axes."""
-        return tuple(self._taps[h] for h in self.spacing.along(dimension))
 
     def radii(self, dimension: int) -> tuple[int, ...]:
         """The radius of the kernel in pixels, for each of so many axes."""
@@ -118,18 +131,6 @@ class Smoothing(nn.Module):
     def weights(self) -> Taps:
         """The weights along x; along every axis where the pixels are square."""
         return self._taps[self.spacing[-1]]
-
-    @property
-    def radius(self) -> int:
-        """The radius of the kernel in pixels, the largest of all axes."""
-        return max(len(weights) - 1 for weights in self._taps.values())
-
-    def extra_repr(self) -> str:
-        return f"sigma={self.sigma:g}, radius={self.radius}"
-
-
-def _along_axis(u: Tensor, axis: int, weights: Taps) -> Tensor:
-    return convolved(u, mirror(u, 0, len(weights) - 1, *[0] * (-1 - axis)), axis, weights)
 
 
 def convolved(u: Tensor, extended: Tensor, axis: int, weights: Sequence[float]) -> Tensor:
