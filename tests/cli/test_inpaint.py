@@ -84,7 +84,8 @@ def test_a_colour_is_filled(tmp_path, whorl_command):
         ("#ff00", "six digits"),
         ("#010203", "nothing to fill"),
         ("small.png", "the mask has 3 x 2 pixels"),
-        ("shades.png", "black and white"),
+        ("white.png", "96.7 % of the image would be filled, more than 50 %"),
+        ("greenish", "greenish"),
         ("full.png", "nothing is left to fill from"),
         ("missing.png", "missing.png"),
     ],
@@ -94,7 +95,7 @@ def test_bad_masks_get_one_line_and_nothing_is_written(tmp_path, whorl_command, 
     files.write("a.png", picture())
     small = np.zeros((2, 3, 1), np.uint8)
     files.write("small.png", files.Picture(small, files.Layout(2, 3, 1, np.dtype("u1"), "grey")))
-    files.write("shades.png", grey(np.arange(720).reshape(24, 30) % 256))
+    files.write("white.png", grey(np.where(MASK, 0, 255)))
     files.write("full.png", grey(np.full((24, 30), 255)))
     answer = whorl_command("inpaint", "a.png", mask, "b.png")
     assert answer.code == 2
@@ -212,6 +213,40 @@ def test_the_voxel_size_of_a_volume_counts(tmp_path, whorl_command):
     result = np.asarray(nibabel.load(tmp_path / "b.nii").dataobj).T
     expected = whorl.inpaint(broken, gaps, "homogeneous", spacing=(3.0, 1.0, 1.0))
     assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("mask", ["nan", "file"])
+def test_a_volume_with_a_soft_mask_grown_and_a_spacing_of_its_own(tmp_path, whorl_command, mask):
+    z, y, x = np.mgrid[:9, :10, :11]
+    whole = (20 * np.sin(x / 3) + 3 * y + 5 * z).astype("f4")
+    core = np.zeros(whole.shape, bool)
+    core[3:5, 4:6, 4:7] = True
+    gaps = np.any([np.roll(core, step, axis) for axis in range(3) for step in (-1, 0, 1)], axis=0)
+    soft = (core * 0.7 + gaps * 0.2).astype("f4")  # the rim lies below half
+    names = ("z", "y", "x")
+    given = np.where(core, np.nan, whole).astype("f4")
+    for name, values in (("a", given), ("m", soft)):
+        zarr.create_array(str(tmp_path / f"{name}.zarr"), data=values, chunks=(8,) * 3, dimension_names=names)
+    word = "nan" if mask == "nan" else tmp_path / "m.zarr"
+    how = ("--homogeneous", "--grow", 1, "--spacing", "4,2,2")
+    answer = whorl_command("inpaint", "--json", *how, tmp_path / "a.zarr", word, tmp_path / "b.zarr")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["files"][0]["pages"][0]["filled"] == pytest.approx(gaps.mean())
+    expected = whorl.inpaint(given, gaps, "homogeneous", spacing=(2.0, 1.0, 1.0))
+    assert np.array_equal(zarr.open(tmp_path / "b.zarr", mode="r")[...], expected)
+    if mask == "nan":
+        assert np.array_equal(expected, whorl.inpaint(given, "nan", "homogeneous", spacing=(2.0, 1.0, 1.0), grow=1))
+
+
+def test_a_stack_and_a_picture_take_a_spacing(tmp_path, whorl_command):
+    source = picture(1, "f4").samples[..., 0]
+    tifffile.imwrite(tmp_path / "a.tif", np.where(MASK, np.nan, source + 9 * np.sin(source)).astype("f4"))
+    answer = whorl_command("inpaint", "--spacing", "3,1", tmp_path / "a.tif", "nan", tmp_path / "b.tif")
+    assert answer.code == 0, answer.err
+    expected = whorl.inpaint(tifffile.imread(tmp_path / "a.tif"), MASK, spacing=(3.0, 1.0))
+    assert np.array_equal(tifffile.imread(tmp_path / "b.tif"), expected)
+    answer = whorl_command("inpaint", "--spacing", "3,1,1", tmp_path / "a.tif", "nan", tmp_path / "c.tif")
+    assert "a picture needs height and width" in answer.err
 
 
 def test_integers_beyond_what_floats_hold_are_kept(tmp_path, whorl_command):

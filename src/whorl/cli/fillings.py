@@ -12,39 +12,53 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl import files
-from whorl.cli.treatments import Treatment, voxel_aspect
+from whorl.cli.treatments import Spaced, Treatment
 from whorl.errors import FileError
 from whorl.files import Page
 from whorl.files.formats import is_zarr
+from whorl.files.layout import plain_samples
 from whorl.files.volume import VolumeFile, open_volume
-from whorl.inpainting.images import checked_mask, steady
+from whorl.inpainting.images import steady
+from whorl.inpainting.masks import MOST, Colour, Gaps, check_share, drawn, grown, is_colour
 from whorl.large import Stage
 
-Gaps = NDArray[Any]
 Where = Callable[[NDArray[Any]], Gaps]
 """Where to fill, ``(y, x)`` or ``(z, y, x)``, told from samples with one more axis in front, or known without them."""
 
 
-class ByFilling(Treatment):
+class ByFilling(Spaced, Treatment):
     """Filling in by a model, where a mask says so: a file, a folder of files, ``alpha``, ``nan`` or a colour.
 
-    A mask with one page serves every page of a picture; one with several belongs to a picture with as many.
+    A mask with one page serves every page of a picture; one with several belongs to a picture with as many. Gaps are
+    ``grow`` pixels wider than the mask, and no larger share of a page than ``most``; NaN are never too many.
     """
 
     volumes = True
     doing = "filling in"
 
     def __init__(
-        self, mask: str, model: str, contrast: float | None, tolerance: float | None, device: torch.device
+        self,
+        mask: str,
+        model: str,
+        device: torch.device,
+        *,
+        grow: int = 0,
+        fuzz: float = 0.0,
+        most: float | None = None,
+        spacing: tuple[float, ...] | None = None,
+        **numbers: float | None,
     ) -> None:
-        self.mask, self.model, self.device = mask, model, device
-        self.numbers = {"contrast": contrast, "tolerance": tolerance}
+        self.mask, self.model, self.device, self.spacing, self.numbers = mask, model, device, spacing, numbers
+        self.grow, self.fuzz = grow, fuzz
+        self.most = (1.0 if mask == "nan" else MOST) if most is None else most
 
     def _measured(self, pages: Sequence[Page]) -> dict[int, Gaps | None]:
         """The gaps of every page, as far as the mask is a file."""
         masks: Sequence[Gaps | None] = [None]
         if not self._in_samples:
-            masks = [_marked(self.mask, shown.colours, -1) for shown in files.read_pages(self._file(pages[0].path))]
+            shown = files.read_pages(self._file(pages[0].path))
+            plain = [plain_samples(one.samples, one.layout, one.metadata) for one in shown]
+            masks = [drawn(values, -1, one.layout.kept) for values, one in zip(plain, shown, strict=True)]
         if len(masks) not in (1, len(pages)):
             raise FileError(f"{self.mask}: has {len(masks)} pages, the picture {len(pages)}. Give one, or as many.")
         return {id(page): masks[number % len(masks)] for number, page in enumerate(pages)}
@@ -65,38 +79,39 @@ class ByFilling(Treatment):
                 f"{self.mask}: the mask has {gaps.shape[1]} x {gaps.shape[0]} pixels, the picture {width} x {height}. "
                 "Make them equal."
             )
-        if len(measured) == 1 or gaps.all():
-            checked_mask(gaps, gaps.shape)
-        elif not gaps.any():
+        wide = grown(gaps, self.grow)
+        if not wide.any() and len(measured) > 1:
             return (), {"model": self.model, "filled": 0.0, "distance": 0.0}
-        aspect = page.metadata.aspect
+        check_share(float(wide.mean()), self.most)
+        aspect = self.pixel(page)
         alpha = colours if self.mask == "alpha" else None
-        return self._filled(lambda samples: gaps, None if {*aspect} == {1.0} else aspect, float(gaps.mean()), alpha)
+        return self._filled(lambda samples: wide, None if {*aspect} == {1.0} else aspect, float(wide.mean()), alpha)
 
     def volume(self, file: VolumeFile) -> tuple[Sequence[Stage], dict[str, Any]]:
         """Filling in three dimensions, with the file's size of a voxel; one mask serves all volumes of the file."""
-        aspect = voxel_aspect(file.spacing)
+        aspect = self.voxel(file)
         if self.mask == "alpha":
             raise FileError(f"{file.path}: a volume has no alpha channel. Give a mask as a volume, or nan.")
         if self._in_samples:
             seen = self._seen(file.path, file.dtype, file.channels)
-            boxes = [(number, box) for number in range(file.count) for box in file.slabs()]
-            share = sum(int(seen(file.read(*box)).sum()) for box in boxes) / (file.count * math.prod(file.shape))
-            if share in (0, 1):
-                checked_mask(np.full(1, bool(share)), (1,))
-            return self._filled(seen, aspect, share)
+            shares = [self._wide(seen)(file.read(n, file.whole())).mean() for n in range(file.count)]
+            check_share(float(np.mean(shares)), self.most)
+            return self._filled(self._wide(seen), aspect, float(np.mean(shares)))
         mask = open_volume(self._file(file.path), asked=True)
         if mask is None or mask.count != 1 or mask.shape != file.shape:
             sizes = " x ".join(map(str, file.shape[::-1]))
             raise FileError(f"{self.mask}: expected one volume of {sizes} voxels, like {file.path}.")
         with mask:
-            gaps = _marked(self.mask, mask.read(0, mask.whole()), 0)
-        checked_mask(gaps, gaps.shape)
+            gaps = grown(drawn(mask.read(0, mask.whole()), 0), self.grow)
+        check_share(float(gaps.mean()), self.most)
         return self._filled(lambda samples: gaps, aspect, float(gaps.mean()))
+
+    def _wide(self, seen: Where) -> Where:
+        return lambda samples: grown(seen(samples), self.grow)
 
     @property
     def _in_samples(self) -> bool:
-        return self.mask in ("alpha", "nan") or self.mask.startswith("#")
+        return self.mask in ("alpha", "nan") or (is_colour(self.mask) and not Path(self.mask).exists())
 
     def _file(self, source: Path) -> Path:
         """The mask of a picture: the file told, or the one of the same name in the folder told."""
@@ -111,8 +126,7 @@ class ByFilling(Treatment):
     def _seen(self, path: Path, kind: np.dtype[Any], channels: int) -> Where:
         """Where samples are NaN, or have the colour."""
         if self.mask != "nan":
-            colour = _colour(self.mask, kind, channels)
-            return lambda samples: np.asarray((samples == colour.reshape(-1, *[1] * (samples.ndim - 1))).all(0))
+            return Colour(self.mask, kind, channels, self.fuzz)
         if kind.kind != "f":
             raise FileError(f"{path}: has no NaN, its samples are {kind}. Give a mask as a picture.")
         return lambda samples: np.asarray(~np.isfinite(samples).all(0))
@@ -163,29 +177,3 @@ class _Fill:
             alpha = before[self.transparent :]
             result[self.transparent :] = np.where(gaps, alpha.max(), alpha)
         return result
-
-
-def _marked(mask: str, values: NDArray[Any], channels: int) -> Gaps:
-    """Where a mask is white; ``channels`` is the axis of its channels."""
-    found = np.unique(values)
-    if len(found) > 2:
-        raise FileError(
-            f"{mask}: a mask is black and white, this one has {len(found)} values from {found[0]} to {found[-1]}. "
-            "Apply a threshold first."
-        )
-    return np.asarray(values.any(channels))
-
-
-def _colour(mask: str, kind: np.dtype[Any], channels: int) -> NDArray[Any]:
-    """The samples of a colour written like ``#ff00ff``, in the type of the picture."""
-    digits = mask[1:]
-    if len(digits) != 6 or not all(d in "0123456789abcdefABCDEF" for d in digits):
-        raise FileError(f"{mask}: a colour is written with six digits, like '#ff00ff'.")
-    values = np.array([int(digits[i : i + 2], 16) for i in (0, 2, 4)])
-    if kind.kind not in "ui":
-        raise FileError(f"{mask}: colours are known for pictures of integers, this one has {kind}. Give a mask.")
-    if channels == 1 and len(set(values.tolist())) == 1:
-        values = values[:1]
-    if len(values) != channels:
-        raise FileError(f"{mask}: the picture has {channels} colour channel(s). Give a mask as a picture.")
-    return (values * (np.iinfo(kind).max // 255)).astype(kind)

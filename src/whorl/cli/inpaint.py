@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from whorl.cli.options import AsVolume, Common, option, prepare, with_common_options
+from whorl.cli.options import AsVolume, Common, SpacingText, option, prepare, with_common_options
 
 EXAMPLES = (
     "whorl inpaint photo.png mask.png repaired.png      white in the mask: fill",
     "whorl inpaint photo.png alpha repaired.png         fill where the picture is transparent",
     "whorl inpaint field.tif nan repaired.tif           fill where samples are NaN",
     "whorl inpaint scan.png '#ff00ff' repaired.png      fill what has this colour",
+    "whorl inpaint --fuzz 60 --grow 1 photo.jpg red repaired.png   and its soft edges",
     "whorl inpaint scans/ masks/ repaired/              folders; masks have the names of the pictures",
     "whorl inpaint tomo.mrc mask.mrc repaired.mrc       a volume, in three dimensions",
     "whorl inpaint --homogeneous photo.png mask.png repaired.png",
@@ -27,7 +28,7 @@ def command(
             metavar="IN... MASK OUT",
             show_default=False,
             help="Pictures, volumes or folders to repair; what is white where to fill, or a folder of such files, or "
-            "alpha, nan, or a colour; last, where to write.",
+            "alpha, nan, or a colour like red or '#ff0000'; last, where to write.",
         ),
     ],
     homogeneous: Annotated[
@@ -40,6 +41,17 @@ def command(
     tolerance: Annotated[
         float | None, option("--tolerance GREY", "Stop this close to the final result. Default: 1/2550 of the range.")
     ] = None,
+    grow: Annotated[int, option("--grow PX", "Fill so many pixels around the mask as well: soft edges.", min=0)] = 0,
+    fuzz: Annotated[
+        float, option("--fuzz GREY", "Take what differs from the colour by up to so much, of 255, in each channel.")
+    ] = 0.0,
+    most: Annotated[
+        float | None,
+        option(
+            "--most SHARE", "Stop where more than this share would be filled. Default: 0.5; of nan, 1.", min=0, max=1
+        ),
+    ] = None,
+    spacing: SpacingText = "auto",
     volume: AsVolume = False,
     *,
     common: Common,
@@ -50,11 +62,16 @@ def command(
     pixels keep their values. It continues edges and shades. It does not invent texture, and a gap that is wider than
     what surrounds it comes out smooth.
 
+    A mask may be soft: above half of white is filled. Of a mask on a transparent layer that is what is drawn, in
+    whatever colour. With --grow the soft edges of what was painted over the picture are filled, too. --dry-run says
+    how much would be filled.
+
     Pages of a stack are filled one by one, volumes in three dimensions. One mask serves all pictures and pages of its
     size; a mask with several pages, or a folder of masks, has one for each.
     """
     from whorl.cli.batch import Batch
     from whorl.cli.fillings import ByFilling
+    from whorl.cli.treatments import as_spacing
 
     if homogeneous and biharmonic:
         raise ValueError("--homogeneous and --biharmonic: choose one of them.")
@@ -62,5 +79,8 @@ def command(
         raise ValueError("expected at least three paths: the pictures, the mask, and last where to write. Try --help.")
     *pictures, mask, out = paths
     model = "homogeneous" if homogeneous else "biharmonic" if biharmonic else "eed"
-    treatment = ByFilling(mask, model, contrast, tolerance, prepare(common.device, common.threads))
+    treatment = ByFilling(
+        mask, model, prepare(common.device, common.threads), grow=grow, fuzz=fuzz, most=most,
+        spacing=as_spacing(spacing), contrast=contrast, tolerance=tolerance,
+    )  # fmt: skip
     Batch("inpaint", treatment, common, volume=volume).run([Path(path) for path in (*pictures, out)])

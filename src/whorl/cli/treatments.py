@@ -54,12 +54,30 @@ class Treatment(ABC):
         """The stages for a page and their description."""
 
 
-class ByModel(Treatment):
-    """A model of the catalogue.
+class Spaced:
+    """The size of a pixel along y and x, or of a voxel along z, y and x; the ratio counts. None is that of the file."""
 
-    ``spacing`` is the size of a pixel along y and x, or of a voxel along z, y and x, of which the ratio counts; None
-    takes that of the file.
-    """
+    spacing: tuple[float, ...] | None
+
+    def pixel(self, page: Page) -> tuple[float, ...]:
+        """The sides of a pixel of the page, the shortest of them one."""
+        if self.spacing is not None and len(self.spacing) == 3:
+            raise ValueError(
+                f"--spacing {_listed(self.spacing)}: a picture needs height and width of a pixel, such as 4,1."
+            )
+        return page.metadata.aspect if self.spacing is None else pixel_aspect(self.spacing)
+
+    def voxel(self, file: VolumeFile) -> tuple[float, ...]:
+        """The sides of a voxel of the file, the shortest of them one."""
+        if self.spacing is not None and len(self.spacing) != 3:
+            raise ValueError(
+                f"--spacing {_listed(self.spacing)}: a volume needs depth, height and width, such as 4,1,1."
+            )
+        return voxel_aspect(self.spacing or file.spacing)
+
+
+class ByModel(Spaced, Treatment):
+    """A model of the catalogue."""
 
     volumes = True
 
@@ -80,21 +98,17 @@ class ByModel(Treatment):
         self._described(AutomaticSettings(0.0, contrast, time), (1.0, 1.0))
 
     def _measured(self, pages: Sequence[Page]) -> AutomaticSettings:
-        return self.policy.settings(_tensors(lambda: sample_blocks(pages), self.device), self._aspect(pages[0]))
+        return self.policy.settings(_tensors(lambda: sample_blocks(pages), self.device), self.pixel(pages[0]))
 
     def _stages(self, page: Page, measured: AutomaticSettings) -> tuple[Sequence[Stage], dict[str, Any]]:
-        return self._described(measured, self._aspect(page))
+        return self._described(measured, self.pixel(page))
 
     def volume(self, file: VolumeFile) -> tuple[Sequence[Stage], dict[str, Any]]:
         """Steps in three dimensions; the size of a voxel is the file's unless told otherwise.
 
         Lengths and time are in units of the shortest side of a voxel.
         """
-        if self.spacing is not None and len(self.spacing) != 3:
-            raise ValueError(
-                f"--spacing {_listed(self.spacing)}: a volume needs depth, height and width, such as 4,1,1."
-            )
-        aspect = voxel_aspect(self.spacing or file.spacing)
+        aspect = self.voxel(file)
         measured = self.policy.settings(_tensors(lambda: sample_boxes(file), self.device), aspect)
         return self._described(measured, aspect)
 
@@ -113,13 +127,6 @@ class ByModel(Treatment):
         if measured.time == 0 and self.policy.time != 0:
             record["copied"] = True
         return steps, record | {"steps": sum(stage.steps for stage in steps)}
-
-    def _aspect(self, page: Page) -> tuple[float, ...]:
-        if self.spacing is not None and len(self.spacing) == 3:
-            raise ValueError(
-                f"--spacing {_listed(self.spacing)}: a picture needs height and width of a pixel, such as 4,1."
-            )
-        return page.metadata.aspect if self.spacing is None else pixel_aspect(self.spacing)
 
 
 class ByNetwork(Treatment):

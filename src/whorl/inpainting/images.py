@@ -15,6 +15,7 @@ from whorl.foundations.arrays import check_unmasked, from_tensor, placed, to_ten
 from whorl.foundations.types import Image, SpacingLike
 from whorl.images import check_volume
 from whorl.inpainting.fill import Filled, Report, fill
+from whorl.inpainting.masks import MOST, Colour, Gaps, check_share, drawn, grown
 from whorl.models import Model, build
 from whorl.operators import CellGradient, Composed, Smoothing
 
@@ -79,6 +80,9 @@ def inpaint(
     contrast: float | None = None,
     tolerance: float | None = None,
     spacing: SpacingLike | None = None,
+    grow: int = 0,
+    fuzz: float = 0.0,
+    most: float | None = None,
     engine: str = "auto",
     device: str | torch.device | None = None,
     report: Report | None = None,
@@ -90,8 +94,10 @@ def inpaint(
     image : numpy.ndarray or torch.Tensor
         ``H x W`` or ``D x H x W``, or with one more axis of channels, named by ``channel_axis``. What stands under the
         mask has no effect; NaN may stand there.
-    mask : array of bool
-        True where to fill; the shape of the image without its channel axis.
+    mask : array or str
+        True where to fill; the shape of the image without its channel axis. A soft mask of numbers means: above half
+        of white. It may have one more axis of channels, last: of two or four the last is alpha, and where that is not
+        opaque everywhere, it is what counts. Or ``"nan"``; or a colour of the image, like ``"red"`` or ``"#ff0000"``.
     model : str or Model
         ``"eed"`` continues edges, ``"homogeneous"`` is the smoothest membrane, ``"biharmonic"`` the smoothest plate; or
         a model made by ``whorl.models.build``.
@@ -104,6 +110,12 @@ def inpaint(
     spacing : float or tuple of float, optional
         The size of a pixel ``(h_y, h_x)`` or of a voxel ``(h_z, h_y, h_x)``, in any unit of which the shortest side is
         one; not for a model that is built already. Three numbers say that three axes are a volume.
+    grow : int
+        Fill so many pixels around the mask as well: soft edges of what was painted over the image.
+    fuzz : float
+        Grey values of 255 by which samples may differ from the colour, in each channel.
+    most : float, optional
+        The largest share of the image that may be filled: half of it, and all with a mask of bool or NaN.
     engine, device
         How and where to compute.
     report : callable, optional
@@ -126,7 +138,10 @@ def inpaint(
     u = to_tensor(image, channel_axis, "inpaint", gaps=True)
     if channel_axis is None and u.dim() == 5 and not _sized(model, spacing):
         check_volume(image.shape, "inpaint")
-    known = ~checked_mask(mask, tuple(u.shape[2:]))
+    certain = mask == "nan" if isinstance(mask, str) else str(getattr(mask, "dtype", "")).endswith("bool")
+    gaps = grown(_gaps(mask, image, u, channel_axis, fuzz), grow)
+    check_share(float(gaps.mean()), (1.0 if certain else MOST) if most is None else most)
+    known = ~torch.from_numpy(gaps)[None, None]
     found = steady(
         u, known, model, contrast=contrast, tolerance=tolerance, spacing=spacing, engine=engine, device=device,
         report=report,
@@ -174,27 +189,27 @@ def _sized(model: str | models.Model, spacing: SpacingLike | None) -> bool:
     return spacing is not None and not validation.single(spacing)
 
 
-def checked_mask(mask: Any, shape: tuple[int, ...]) -> Tensor:
-    """The mask as ``(1, 1, y, x)``."""
+def _gaps(mask: Any, image: Any, u: Image, channel_axis: int | None, fuzz: float) -> Gaps:
+    """Where to fill, before it is grown."""
+    shape = tuple(u.shape[2:])
+    if isinstance(mask, str):
+        if mask == "nan":
+            return np.asarray(~u[0].isfinite().all(0).cpu().numpy())
+        if mask == "alpha":
+            raise ValueError("inpaint: give the colours as the image and the transparent pixels as mask = alpha == 0.")
+        samples = image.detach().cpu().numpy() if isinstance(image, Tensor) else image
+        samples = samples[None] if channel_axis is None else np.moveaxis(samples, channel_axis, 0)
+        return Colour(mask, samples.dtype, len(samples), fuzz)(samples)
     check_unmasked(mask, "inpaint", "mask")
     values = mask.detach().cpu().numpy() if isinstance(mask, Tensor) else np.asarray(mask)
-    if values.shape != shape:
+    layered = values.dtype != bool and values.ndim == len(shape) + 1 and values.shape[-1] in (1, 2, 3, 4)
+    if values.shape[: len(shape) if layered else None] != shape:
         raise ShapeError(
             f"inpaint: the mask has shape {values.shape}, the image {shape} without channels. Make them equal."
         )
-    if values.dtype != bool:
-        found = np.unique(values)
-        if len(found) > 2 or not set(found.tolist()) <= {0, 1, 255}:
-            raise ValueError(
-                f"inpaint: the mask must be True or False (or 0 and 1, 0 and 255), got {len(found)} different values "
-                f"from {found[0]} to {found[-1]}. Compare with a threshold first, for example mask > 127."
-            )
-        values = values != 0
-    if values.all():
-        raise ValueError("inpaint: the mask covers every pixel, so nothing is left to fill from. True means: fill.")
-    if not values.any():
-        raise ValueError("inpaint: the mask covers no pixel, so there is nothing to fill. True means: fill.")
-    return torch.from_numpy(np.ascontiguousarray(values))[None, None]
+    if values.dtype == bool:
+        return values
+    return drawn(values, -1, int(values.shape[-1] in (2, 4))) if layered else drawn(values[None], 0)
 
 
 def _built(
