@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from whorl.engines.cpu.plane.fields import Array, Fields, constants, directions, fields_of, kind
-from whorl.engines.cpu.plane.strips import BACK, TENSORS, strip
+from whorl.engines.cpu.plane.strips import BACK, TENSORS, Constants, Room, Strip, strip
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, precision, room
 from whorl.steps import Form, Numbers
@@ -35,26 +33,23 @@ def by_strips(
     the second half of the channels steers and the first half flows.
     """
     n, C, H, W = u.shape
-    where, numbers_of_kernel, halo, rho = _prepared(task, form, C, precision(u), numbers, apart)
-    kernel, real = strip(task, *kind(form), bool(form.rho)), rho.dtype
-    d_weight = d_factor = rho[:0]
+    where, of_kernel, halo = _prepared(task, form, C, precision(u), numbers, apart)
+    kernel, real, fields = strip(task, *kind(form), bool(form.rho)), where.taps.dtype, len(where.channel)
     if moves:
         moved = [directions(form, where, numbers, move) for move in moves]
         d_weight, d_factor = (np.concatenate(parts).astype(real) for parts in zip(*moved, strict=True))
-    sums = np.zeros((n, H + 1, where.fields, 2) if task == BACK else (n, 1, 1, 1))
-    pixels, others = flat(u), flat(v)
+        of_kernel = of_kernel._replace(d_weight=d_weight, d_factor=d_factor)
+    sums = np.zeros((n, H + 1, fields, 2) if task == BACK else (n, 1, 1, 1))
+    pixels, others, chunk = flat(u), flat(v), W if form.rho or task == TENSORS else CHUNK
 
     def work(image: int, r0: int, r1: int) -> None:
-        each = where.fields * (min(H, r1 + halo) - max(0, r0 - halo)) * (W + 2)
+        each = fields * (min(H, r1 + halo) - max(0, r0 - halo)) * (W + 2)
         planes = 3 * (r1 - r0 + 2 * halo + 1) * (W + 1) if form.rho else 0
-        rooms = room((each, each if task >= BACK else 0, 0 if task == TENSORS else each, planes), real)
-        kernel(
-            pixels, others, out, sums[image], len(moves) or 1, n, image, C, H, W, r0, r1, *where.arrays,
-            *numbers_of_kernel, d_weight, d_factor, *rooms, W if form.rho or task == TENSORS else CHUNK, rho,
-            len(form.rho[0]) if form.rho else 1,
-        )  # fmt: skip
+        rooms = Room(*room((each, each if task >= BACK else 0, 0 if task == TENSORS else each, planes), real))
+        part = Strip(len(moves) or 1, n, image, C, H, W, r0, r1, chunk, len(form.rho[0]) if form.rho else 1)
+        kernel(pixels, others, out, sums[image], part, where, of_kernel, rooms)
 
-    rows = split(H + 1, STRIP, 1) if task == TENSORS else bands(H, n, 4 * halo, 4 * where.fields * W)
+    rows = split(H + 1, STRIP, 1) if task == TENSORS else bands(H, n, 4 * halo, 4 * fields * W)
     run(work, [(image, r0, r1) for image in range(n) for r0, r1 in rows])
     return sums if task != BACK else np.asarray(sums.sum((0, 1)))
 
@@ -62,22 +57,22 @@ def by_strips(
 @lru_cache(maxsize=64)
 def _prepared(
     task: int, form: Form, channels: int, dtype: str, numbers: Numbers, apart: bool
-) -> tuple[Fields, tuple[Any, ...], int, Array]:
-    """The fields of a task, the numbers of its kernel, how many rows it looks beyond its own, and the taps of rho."""
+) -> tuple[Fields, Constants, int]:
+    """The fields of a task, the numbers of its kernel, and how many rows it looks beyond its own."""
     where = fields_of(form, channels, dtype, apart)
     (weight, factor, rate, unit), real = constants(form, where, numbers), where.taps.dtype
     halo = int(where.radius[2 * where.scale[where.both if task == BACK else where.moved]].max())
     if task == TENSORS:  # the fields that only flow are not needed
         used, halo = np.unique(where.seen), 0
         seen = np.searchsorted(used, where.seen)
-        where = replace(where, channel=where.channel[used], scale=where.scale[used], seen=seen, moved=seen)
+        where = where._replace(channel=where.channel[used], scale=where.scale[used], seen=seen, moved=seen)
         weight = weight[used]
     scale = real.type(1 if task >= BACK else scale_of(form, float(unit)))
     more = real.type(1 if form.law == "anisotropic" else form.floor)
-    front = np.ones(where.fields, real) if task >= BACK else factor
-    given = weight * scale, factor, front, rate / scale, unit, more
+    front = np.ones(len(where.channel), real) if task >= BACK else factor
     rho = np.array([w for taps in form.rho for w in taps], real)
-    return where, given, halo + (len(form.rho[0]) if form.rho else 1), rho
+    given = Constants(weight * scale, factor, front, rate / scale, unit, more, rho[:0], rho[:0], rho)
+    return where, given, halo + (len(form.rho[0]) if form.rho else 1)
 
 
 def diffusion_tensors(form: Form, u: Tensor, numbers: Numbers) -> Tensors:

@@ -16,8 +16,8 @@ from whorl.engines.cpu.plane.rows import structure
 
 @compiled()
 def structure_planes(
-    coupling: int, fields: Any, seen: Any, weight: Any, k: Any, H: int, W: int, top: int, height: int, low: int,
-    high: int, rho: Any, x_taps: int, Ja: Any, Jb: Any, Jc: Any, planes: Any,
+    law: int, fields: Any, seen: Any, weight: Any, k: Any, H: int, W: int, top: int, height: int, low: int, high: int,
+    rho: Any, x_taps: int, J: Any, planes: Any,
 ) -> None:  # fmt: skip
     """The structure of a group of fields, smoothed along x: all rows of cells that ``low <= y <= high`` need along y.
 
@@ -30,24 +30,22 @@ def structure_planes(
         y = min(i % (2 * H), 2 * H - i % (2 * H))
         above, below = (max(y - 1, 0) - top) * pitch, (min(y, H - 1) - top) * pitch
         for m in range(seen.shape[0]):
-            f = seen[m]
-            t, b = f * height * pitch + above, f * height * pitch + below
-            structure(coupling, m == 0, fields, t, b, cells, at(weight, f), k, Ja, Jb, Jc)
+            f, first = seen[m], seen[m] * height * pitch
+            structure(law, m == 0, fields, (first + above, first + below), cells, at(weight, f), k, J)
         here = (i - low + R) * cells
-        along_row(Ja, 1, 1, W, rho, x_taps, R_x, row, planes, here)
-        along_row(Jb, -1, -1 if turned else 1, W, rho, x_taps, R_x, row, planes, size + here)
-        along_row(Jc, 1, 1, W, rho, x_taps, R_x, row, planes, 2 * size + here)
+        along_row(J[0], 1, 1, W, rho, x_taps, R_x, row, planes, here)
+        along_row(J[1], -1, -1 if turned else 1, W, rho, x_taps, R_x, row, planes, size + here)
+        along_row(J[2], 1, 1, W, rho, x_taps, R_x, row, planes, 2 * size + here)
 
 
 @compiled()
-def smoothed_row(planes: Any, y: int, rows: int, rho: Any, R: int, Ja: Any, Jb: Any, Jc: Any, cells: int) -> None:
+def smoothed_row(planes: Any, y: int, rows: int, rho: Any, R: int, J: Any, cells: int) -> None:
     """Row y of the smoothed structure, of the ``rows + 1`` that the planes were made for."""
     size, where = (rows + 1 + 2 * R) * cells, np.empty(2 * R + 1, np.int64)
     for j in range(2 * R + 1):
         where[j] = (y + j) * cells
-    smooth_across(ONCE, planes, where, 0, rho, 0, R, Ja, 0, cells)
-    smooth_across(ONCE, planes, where, size, rho, 0, R, Jb, 0, cells)
-    smooth_across(ONCE, planes, where, 2 * size, rho, 0, R, Jc, 0, cells)
+    for e in range(3):
+        smooth_across(ONCE, planes, where, e * size, rho, 0, R, J[e], 0, cells)
 
 
 @compiled()

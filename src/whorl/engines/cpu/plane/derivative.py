@@ -14,48 +14,43 @@ from typing import Any
 import numpy as np
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, half, put, zero
-from whorl.engines.cpu.plane.cells import bilinear, collect, entries, flow, haar, spread
+from whorl.engines.cpu.plane.cells import bilinear, collect, combined, entries, flow, haar, spread
 
 
 @compiled()
 def products(
-    coupling: int, first: bool, x: Any, y: Any, t: int, b: int, n: int, w: float, k: Any,
-    Sa: Any, Sb: Any, Sc: Any, Sr: Any,
+    law: int, first: bool, x: Any, y: Any, place: Any, n: int, w: float, k: Any, S: Any, Sr: Any
 ) -> None:  # fmt: skip
     """Add w times the symmetric product of two fields' details to S; the part of gamma stands apart, in Sr."""
-    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), w * at(k, 4)
+    e = w * k[4]
     for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        p_, q_, r_ = haar(y, t, b, j)
-        xx, xy, yy = bilinear(coupling, p, q, r, p_, q_, r_, Y, Z, d, dY)
-        collect(coupling, first, j, Sa, Sb, Sc, w, xx, xy, yy)
-        put(Sr, j, e * r * r_ if first else fma(e * r, r_, at(Sr, j)))
+        cell, other = haar(x, place, j), haar(y, place, j)
+        collect(law, first, j, S, w, bilinear(law, cell, other, k))
+        put(Sr, j, e * cell[2] * other[2] if first else fma(e * cell[2], other[2], at(Sr, j)))
 
 
 @compiled()
 def flux_pair(
-    coupling: int, x: Any, y: Any, t: int, b: int, n: int, A: Any, B: Any, C: Any, Sa: Any, Sb: Any, Sc: Any,
-    k: Any, k_seen: Any, factor: float, weight: float, across: Any, down: Any, c: int, E: Any, F: Any,
-    one_: Any, two_: Any,
+    law: int, x: Any, y: Any, place: Any, n: int, D: Any, S: Any, k: Any, k_seen: Any, factor: float, weight: float,
+    kept: Any, one_: Any, two_: Any,
 ) -> None:  # fmt: skip
     """Spread ``factor`` times the flux of y under D and ``weight`` times the derivative of the structure of x along S.
 
     The products of both with the details of x are left in ``one_`` and ``two_``.
     """
-    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
-    Y_, Z_, d_, dY_ = at(k_seen, 0), half(weight) * at(k_seen, 1), at(k_seen, 2), at(k_seen, 3)
-    twice = weight + weight
+    Y, Z, d, dY, e = k_seen
+    k_seen, twice = (Y, half(weight) * Z, d, dY, zero(e)), weight + weight
     for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        p_, q_, r_ = haar(y, t, b, j)
-        d11, d12, d22 = entries(coupling, j, A, B, C)
-        s11, s12, s22 = entries(coupling, j, Sa, Sb, Sc)
-        P1, Q1, R1 = flow(coupling, d11, d12, d22, p_, q_, r_, Y, Z, d, dY, e)
-        P2, Q2, R2 = flow(coupling, s11, s12, s22, p, q, r, Y_, Z_, d_, dY_, zero(e))
-        put(one_, j, fma(P1, p, fma(Q1, q, R1 * r)))
-        put(two_, j, fma(P2, p, fma(Q2, q, R2 * r)))
-        P, Q, R = fma(factor, P1, twice * P2), fma(factor, Q1, twice * Q2), fma(factor, R1, twice * R2)
-        spread(P, Q, R, j, across, down, c, E, F)
+        cell, other = haar(x, place, j), haar(y, place, j)
+        first, second = flow(law, entries(law, j, D), other, k), flow(law, entries(law, j, S), cell, k_seen)
+        put(one_, j, _dot(first, cell))
+        put(two_, j, _dot(second, cell))
+        spread(combined(factor, first, twice, second), j, kept)
+
+
+@compiled(inside=True)
+def _dot(flux: Any, cell: Any) -> Any:
+    return fma(flux[0], cell[0], fma(flux[1], cell[1], flux[2] * cell[2]))
 
 
 @compiled()

@@ -1,8 +1,7 @@
 """The form of a step as the arrays its kernels take: which smoothed fields there are, and what each is for."""
 
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,8 +14,7 @@ from whorl.steps import Form, Numbers
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Fields:
+class Fields(NamedTuple):
     """Which field is which; see the strips. Taps, starts and radii of scale s along y are at 2s, along x at 2s + 1."""
 
     channel: Array
@@ -29,16 +27,6 @@ class Fields:
     radius: Array
     flux: Array
     structure: Array
-
-    @property
-    def fields(self) -> int:
-        """How many smoothed fields there are."""
-        return len(self.channel)
-
-    @cached_property
-    def arrays(self) -> tuple[Array, ...]:
-        """All of them, in the order in which kernels take them."""
-        return tuple(vars(self).values())
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,6 @@
 """Data with their weights and known pixels of a step, as the arrays its kernels take."""
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -11,15 +10,8 @@ from whorl.engines.cpu.workspace import flat, precision
 from whorl.steps import Step
 
 
-class Held(NamedTuple):
-    """Whether there is a data term, and the arrays ``data, weights, weighed, known, masked`` of the pipeline."""
-
-    pulled: bool
-    arrays: tuple[Array, ...]
-
-
-def held(step: Step | None, u: Tensor) -> Held:
-    """The data term and the known pixels of a step on this image; an empty array stands for a missing one."""
+def held(step: Step | None, u: Tensor) -> tuple[Array, ...]:
+    """The arrays ``data, weights, weighed, known, masked`` of the pipeline; an empty one stands for a missing one."""
     data, weights, weighed, known, masked = _nothing(precision(u))
     term, kept = (None, None) if step is None else (step.fidelity, step.kept)
     if term is not None:
@@ -29,7 +21,7 @@ def held(step: Step | None, u: Tensor) -> Held:
     if kept is not None:
         known, masked = _planes(kept.get_buffer("known"), u)
         known = known.view(np.uint8)
-    return Held(term is not None, (data, weights, weighed, known, masked))
+    return data, weights, weighed, known, masked
 
 
 @cache

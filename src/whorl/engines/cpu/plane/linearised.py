@@ -28,45 +28,46 @@ def _scalar(kind: int, n: int, J: Any, S: Any, rate: float, unit: float) -> None
         put(S, j, at(S, j) * slope(kind, s2, h, unit))
 
 
-def _linearise_uncoupled(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
-    _scalar(kind, n, Ja, Sa, rate, unit)
-    _scalar(kind, n, Jc, Sc, rate, unit)
+def _linearise_uncoupled(law, kind, n, J, S, Sr, rate, unit):  # type: ignore[no-untyped-def]
+    _scalar(kind, n, J[0], S[0], rate, unit)
+    _scalar(kind, n, J[2], S[2], rate, unit)
 
 
-def _linearise_isotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
-    _scalar(kind, n, Ja, Sa, rate, unit)
+def _linearise_isotropic(law, kind, n, J, S, Sr, rate, unit):  # type: ignore[no-untyped-def]
+    _scalar(kind, n, J[0], S[0], rate, unit)
 
 
-def _linearise_anisotropic(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
+def _linearise_anisotropic(law, kind, n, J, S, Sr, rate, unit):  # type: ignore[no-untyped-def]
     for j in range(n):
-        xx, xy, yy = entries(coupling, j, Ja, Jb, Jc)
+        xx, xy, yy = entries(law, j, J)
         centre, split, radius = parted(xx, xy, yy)
         top, low = centre + radius, max(centre - radius, zero(xx))
         h_top, h_low = value(kind, top, rate), value(kind, low, rate)
         slope_top, slope_low = slope(kind, top, h_top, unit), slope(kind, low, h_low, unit)
         s = secant(kind, low, radius + radius, h_low, h_top, unit)
         mean = half(xx) * (h_top + h_low)
-        store(coupling, j, Ja, Jb, Jc, fma(s, split, mean), s * xy, fma(-s, split, mean))
-        _turn(j, split, xy, radius, s, slope_top, slope_low, s * xy, Sa, Sb, Sc, Sr)
+        store(law, j, J, (fma(s, split, mean), s * xy, fma(-s, split, mean)))
+        _turn(j, split, xy, radius, s, slope_top, slope_low, s * xy, S, Sr)
 
 
-def _linearise_edges(coupling, kind, n, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit):  # type: ignore[no-untyped-def]
+def _linearise_edges(law, kind, n, J, S, Sr, rate, unit):  # type: ignore[no-untyped-def]
     for j in range(n):
-        xx, xy, yy = entries(coupling, j, Ja, Jb, Jc)
+        xx, xy, yy = entries(law, j, J)
         _, split, radius = parted(xx, xy, yy)
         s2 = xx + yy
         h = value(kind, s2, rate)
         s = secant(kind, zero(xx), s2, one(xx), h, unit)
-        store(coupling, j, Ja, Jb, Jc, fma(s, xx, one(xx)), s * xy, fma(s, yy, one(xx)))
-        _turn(j, split, xy, radius, s, slope(kind, s2, h, unit), zero(xx), s * xy, Sa, Sb, Sc, Sr)
+        store(law, j, J, (fma(s, xx, one(xx)), s * xy, fma(s, yy, one(xx))))
+        _turn(j, split, xy, radius, s, slope(kind, s2, h, unit), zero(xx), s * xy, S, Sr)
 
 
 @compiled(inside=True)
 def _turn(
-    j: int, split: float, xy: float, radius: float, s: float, slope_top: float, slope_low: float, mixed: float,
-    Sa: Any, Sb: Any, Sc: Any, Sr: Any,
+    j: int, split: float, xy: float, radius: float, s: float, slope_top: float, slope_low: float, mixed: float, S: Any,
+    Sr: Any,
 ) -> None:  # fmt: skip
     """Replace S by L[S], for the secant s and the slopes at both eigenvalues; ``mixed`` is the tensor's entry xy."""
+    Sa, Sb, Sc = S
     m, n_ = half(xy) * (slope_top + slope_low), half(xy) * (slope_top - slope_low)
     sign = one(xy) if mixed > zero(xy) else (-one(xy) if mixed < zero(xy) else zero(xy))
     trace, dd, ee = at(Sa, j) + at(Sc, j), at(Sa, j) - at(Sc, j), at(Sb, j) - sign * at(Sr, j)

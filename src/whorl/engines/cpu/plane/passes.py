@@ -8,7 +8,6 @@ from torch import Tensor
 
 from whorl.engines.cpu.plane.by_strips import Tensors, scale_of
 from whorl.engines.cpu.plane.fields import Array, constants, fields_of, kind
-from whorl.engines.cpu.plane.held import Held
 from whorl.engines.cpu.plane.pipeline import GIVEN, LINE, pipeline, pitch, slots
 from whorl.engines.cpu.plane.rows import LANE
 from whorl.engines.cpu.threads import bands, run, split
@@ -31,7 +30,7 @@ def in_passes(
     numbers: list[Numbers],
     mixes: list[float],
     into: Tensor | None,
-    bound: Held,
+    bound: tuple[Array, ...],
     tensors: Tensors | None = None,
 ) -> Tensor:
     """The image after all steps, which have one contrast; ``tensors`` stand for those of the image where given.
@@ -46,9 +45,8 @@ def in_passes(
     together = GIVEN if tensors is not None else members if members in (1, 3) else 0
     halves = form.flux.order
     kernel = pipeline(*kind(form), together, halves)
-    of_steps, of_kernel = _numbers(form, C, precision(u), tuple(numbers), tuple(mixes))
-    sizes, shares, pulls = of_steps
-    pulls, real, taus = pulls if bound.pulled else pulls[:0], sizes.dtype, len(sizes)
+    sizes, shares, pulls, *of_kernel = _numbers(form, C, precision(u), tuple(numbers), tuple(mixes))
+    real, taus = sizes.dtype, len(sizes)
     depth, width = _window(W, members * u.element_size(), len(numbers), halves)
     width = min(width, LANE - 5 * LINE) if together == 3 else width
     columns = split(W, width, LINE)
@@ -59,8 +57,8 @@ def in_passes(
         sizes_of_room = (lanes * slots(halves) + members) * line, lanes * line, lanes * line, line, line, line
         rows, across, down, *J = room(sizes_of_room, real)
         kernel(
-            *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some],
-            *of_kernel, rows, across, down, *(tensors or J), line, pulls[some], *bound.arrays,
+            *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some], pulls[some],
+            *of_kernel, rows, across, down, *(tensors or J), line, *bound,
         )  # fmt: skip
 
     free: list[Tensor] = []
@@ -87,7 +85,7 @@ def in_passes(
 @lru_cache(maxsize=64)
 def _numbers(
     form: Form, channels: int, dtype: str, numbers: tuple[Numbers, ...], mixes: tuple[float, ...]
-) -> tuple[tuple[Array, Array, Array], tuple[Any, ...]]:
+) -> tuple[Any, ...]:
     """Of every half of a step its size, its share in the mixture and the weight of data; then what all share."""
     where, halves = fields_of(form, channels, dtype), form.flux.order
     real, taus = where.taps.dtype, np.array([each.tau for each in numbers])
@@ -102,7 +100,10 @@ def _numbers(
         (sizes * float(factor[where.moved[0, 0]])).astype(real),
         shares.repeat(halves).astype(real),
         taus.repeat(halves).astype(real),
-    ), (where.flux, inner, more)
+        where.flux,
+        inner,
+        more,
+    )
 
 
 def _window(W: int, pixel: int, steps: int, halves: int) -> tuple[int, int]:

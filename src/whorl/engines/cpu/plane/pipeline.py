@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, one, put, source_stamp, zero
+from whorl.engines.cpu.plane.cells import geometry
 from whorl.engines.cpu.plane.rows import (
     copy_row,
     keep_row,
@@ -43,8 +44,8 @@ def slots(halves: int) -> int:
 
 
 @cache
-def pipeline(coupling: int, kind: int, together: int, halves: int) -> Callable[..., int]:
-    """The kernel for one coupling and one diffusivity, for ``together`` coupled fields: 1, 3, 0 (any), or ``GIVEN``.
+def pipeline(law: int, kind: int, together: int, halves: int) -> Callable[..., int]:
+    """The kernel for one law and one diffusivity, for ``together`` coupled fields: 1, 3, 0 (any), or ``GIVEN``.
 
     It advances rows ``r0 <= y < r1`` and columns ``c0 <= x < c1`` of ``members`` coupled fields, from ``first`` on,
     of the flat array ``u``, by ``len(taus)`` steps, or halves of steps if ``halves`` is 2. It works on columns
@@ -57,7 +58,7 @@ def pipeline(coupling: int, kind: int, together: int, halves: int) -> Callable[.
     rows and one of fluxes per step and member, and one more row per member; ``J`` for a tensor, or holds the given ones
     of all cells.
 
-    Where ``pulls`` is not empty, every step goes by ``pulls[s] * weights`` towards ``data``, a flat batch like ``u``;
+    Where ``data`` is not empty, every step goes by ``pulls[s] * weights`` towards it, a flat batch like ``u``;
     where ``known`` is not empty, pixels with a one in it keep their values. Field f has the plane ``weighed[f]`` of the
     weights and ``masked[f]`` of the mask.
     """
@@ -66,11 +67,12 @@ def pipeline(coupling: int, kind: int, together: int, halves: int) -> Callable[.
     @compiled(cache=True)
     def kernel(
         u: Any, before: Any, out: Any, out_before: Any, keep: bool, first: int, members: int, H: int, W: int,
-        r0: int, r1: int, c0: int, c1: int, left: int, right: int, taus: Any, mixes: Any, k: Any, rate: float,
-        more: float, rows: Any, across: Any, down: Any, Ja: Any, Jb: Any, Jc: Any, pitch: int,
-        pulls: Any, data: Any, weights: Any, weighed: Any, known: Any, masked: Any,
+        r0: int, r1: int, c0: int, c1: int, left: int, right: int, taus: Any, mixes: Any, pulls: Any, k: Any,
+        rate: float, more: float, rows: Any, across: Any, down: Any, Ja: Any, Jb: Any, Jc: Any, pitch: int,
+        data: Any, weights: Any, weighed: Any, known: Any, masked: Any,
     ) -> int:  # fmt: skip
-        steps, width = taus.shape[0], right - left
+        # Positional, as a call with tuples would take longer than the work on a small picture.
+        J, geo, steps, width = (Ja, Jb, Jc), geometry(k), taus.shape[0], right - left
         for j in range(steps * members * pitch):
             put(across, j, zero(rate))
             put(down, j, zero(rate))
@@ -101,22 +103,23 @@ def pipeline(coupling: int, kind: int, together: int, halves: int) -> Callable[.
                     ahead = (SLOTS * (s + 1) + done) * size + LINE
                 elif y > top and together != 3:
                     target, ahead, apart = out, place, H * W
+                kept = across, down, c
                 if together == 1:
-                    step_alone(coupling, kind, rows, t, b, a, z, k, rate, more, across, down, c, target, ahead, tau)
+                    step_alone(law, kind, rows, (t, b), a, z, geo, (rate, more), kept, target, ahead, tau)
                 elif together == 3:
-                    step_three(coupling, kind, rows, t, b, a, z, k, rate, more, across, down, c, rows, ahead, tau)
+                    step_three(law, kind, rows, (t, b), a, z, geo, rate, more, kept, rows, ahead, tau)
                 else:
                     cell = (first // members * (H + 1) + y) * (W + 1) + left if together == GIVEN else 0
                     for m in range(0 if together == GIVEN else members):
-                        up, low = t + m * pitch, b + m * pitch
-                        structure(coupling, m == 0, rows, up, low, width + 1, one(rate), k, Ja, Jb, Jc)
+                        shift = m * pitch
+                        structure(law, m == 0, rows, (t + shift, b + shift), width + 1, one(rate), geo, J)
                     if together != GIVEN:
-                        tensor(coupling, kind, width + 1, Ja, Jb, Jc, rate, more)
+                        tensor(law, kind, width + 1, J, rate, more)
+                    T = J[0][cell:], J[1][cell:], J[2][cell:]
                     for m in range(members):
-                        step_under(
-                            coupling, rows, t + m * pitch, b + m * pitch, a, z, Ja[cell:], Jb[cell:], Jc[cell:], k,
-                            across, down, c + m * pitch, target, ahead + m * apart, tau,
-                        )  # fmt: skip
+                        shift, there = m * pitch, ahead + m * apart
+                        kept = across, down, c + shift
+                        step_under(law, kind, rows, (t + shift, b + shift), a, z, geo, T, kept, target, there, tau)
                 if y == top:
                     continue
                 whole = (s + 1) % halves == 0
@@ -124,7 +127,7 @@ def pipeline(coupling: int, kind: int, together: int, halves: int) -> Callable[.
                     here, there = ahead + m * apart, place + m * H * W
                     pixel = (y - 1) * W + left + a
                     same_row = (SLOTS * (s + 1 - halves) + done) * size + m * pitch + LINE
-                    if whole and pulls.shape[0] > 0:
+                    if whole and data.shape[0] > 0:
                         share = weighed[first + m] * H * W + pixel
                         pull_row(data, there + a, weights, share, rows, same_row + a, target, here + a, z - a, pulls[s])
                     if whole and at(mixes, s) != 1:

@@ -13,6 +13,7 @@ inside the structure, ``factor[f]`` in front of the flux (tau omega beta² ampli
 taken off the image, ``rate``, ``unit`` and ``more`` of the law, and ``d_weight`` and ``d_factor`` along directions.
 """
 
+from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -22,8 +23,10 @@ import numpy as np
 from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp
 from whorl.engines.cpu.gaussian import ONCE, smooth_columns, smooth_rows
 from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
+from whorl.engines.cpu.plane.cells import geometry
 from whorl.engines.cpu.plane.coherent import smoothed_row, structure_planes
 from whorl.engines.cpu.plane.derivative import flux_pair, products, total
+from whorl.engines.cpu.plane.fields import Fields
 from whorl.engines.cpu.plane.linearised import linearise
 from whorl.engines.cpu.plane.rows import copy_row, divergence_row, flux, mirror_ends, structure, tensor
 from whorl.engines.cpu.plane.tangents import moving_flux, moving_structure
@@ -33,10 +36,14 @@ STEP, TENSORS, BACK, ALONG = range(4)
 directions.
 """
 
+Strip = namedtuple("Strip", "directions images image C H W r0 r1 chunk x_taps")
+Constants = namedtuple("Constants", "weight factor front rate unit more d_weight d_factor rho")
+Room = namedtuple("Room", "x y sources planes")
+
 
 @cache
-def strip(task: int, coupling: int, kind: int, smoothed: bool) -> Callable[..., int]:
-    """The kernel for one task, one coupling and one diffusivity, with a smoothed structure (rho) or without.
+def strip(task: int, law: int, kind: int, smoothed: bool) -> Callable[..., int]:
+    """The kernel for one task, one law and one diffusivity, with a smoothed structure (rho) or without.
 
     It writes rows ``r0 <= y < r1`` of one image of the flat batch ``v`` after the step, which is ``u`` itself; or of
     ``v`` after the derivative at ``u``. Along directions, ``v`` and ``out`` hold a batch for each of them. Of tensors,
@@ -49,23 +56,23 @@ def strip(task: int, coupling: int, kind: int, smoothed: bool) -> Callable[..., 
 
     @compiled(cache=True)
     def kernel(
-        u: Any, v: Any, out: Any, sums: Any, directions: int, images: int, image: int, C: int, H: int, W: int,
-        r0: int, r1: int,
-        channel: Any, scale: Any, seen: Any, moved: Any, both: Any, taps: Any, start: Any, radius: Any,
-        k: Any, k_seen: Any, weight: Any, factor: Any, front: Any, rate: float, unit: float, more: float,
-        d_weight: Any, d_factor: Any, x: Any, y: Any, sources: Any, planes: Any, chunk: int, rho: Any, x_taps: int,
+        u: Any, v: Any, out: Any, sums: Any, part: Strip, where: Fields, numbers: Constants, room: Room
     ) -> int:  # fmt: skip
-        where = (channel, scale, taps, start, radius)
-        targets = both if task == BACK else moved
-        halo, R = reach(targets, scale, radius), x_taps - 1
+        directions, images, image, C, H, W, r0, r1, chunk, x_taps = part
+        weight, factor, front, rate, unit, more, d_weight, d_factor, rho = numbers
+        x, y, sources, planes = room
+        seen, moved, k, k_seen = where.seen, where.moved, geometry(where.flux), geometry(where.structure)
+        targets = where.both if task == BACK else moved
+        halo, R = reach(targets, where), x_taps - 1
         low, high = max(0, r0 - halo), min(H, r1 + halo)
         if task == TENSORS:
             low, high = r0, r1 - 1
         top, bottom = max(0, low - 1 - R), min(H, high + 1 + R)
         smooth_fields(u, image * C, H, W, top, bottom, where, x)
-        pitch, height, fields, buffer = W + 2, bottom - top, channel.shape[0], chunk + 1
-        Ja, Jb, Jc = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
-        Sa, Sb, Sc = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
+        pitch, fields, buffer = W + 2, where.channel.shape[0], chunk + 1
+        size = (bottom - top) * pitch
+        J = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
+        S = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
         E, F, Sr = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.zeros(buffer, u.dtype)
         one, two = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
         lane = (W + chunk - 1) // chunk * buffer
@@ -77,56 +84,49 @@ def strip(task: int, coupling: int, kind: int, smoothed: bool) -> Callable[..., 
             for g in range(targets.shape[0]):
                 if smoothed:
                     structure_planes(
-                        coupling, x, seen[g], weight, k_seen, H, W, top, height, low, high, rho, x_taps,
-                        Ja, Jb, Jc, planes,
-                    )  # fmt: skip
+                        law, x, seen[g], weight, k_seen, H, W, top, bottom - top, low, high, rho, x_taps, J, planes
+                    )
                 for i in range(low, high + 1):
-                    above, below = (max(i - 1, 0) - top) * pitch, (min(i, H - 1) - top) * pitch
                     for column in range(0, W, chunk):
+                        above, below = (max(i - 1, 0) - top) * pitch + column, (min(i, H - 1) - top) * pitch + column
                         n = min(chunk, W - column)
                         if smoothed:
-                            smoothed_row(planes, i - low, high - low, rho, R, Ja, Jb, Jc, n + 1)
+                            smoothed_row(planes, i - low, high - low, rho, R, J, n + 1)
                         for m in range(0 if smoothed else seen.shape[1]):
                             f = seen[g, m]
-                            t, b = f * height * pitch + above + column, f * height * pitch + below + column
+                            place = f * size + above, f * size + below
                             if task == ALONG:
-                                moving_structure(
-                                    coupling, m == 0, x, y, t, b, n + 1, at(weight, f), at(d_weight, d * fields + f),
-                                    k_seen, Ja, Jb, Jc, Sa, Sb, Sc,
-                                )  # fmt: skip
+                                w, dw = at(weight, f), at(d_weight, d * fields + f)
+                                moving_structure(law, m == 0, x, y, place, n + 1, w, dw, k_seen, J, S)
                             else:
-                                structure(coupling, m == 0, x, t, b, n + 1, at(weight, f), k_seen, Ja, Jb, Jc)
+                                structure(law, m == 0, x, place, n + 1, at(weight, f), k_seen, J)
                         for m in range(moved.shape[1] if task == BACK else 0):
                             f = moved[g, m]
-                            t, b = f * height * pitch + above + column, f * height * pitch + below + column
-                            products(coupling, m == 0, x, y, t, b, n + 1, at(factor, f), k, Sa, Sb, Sc, Sr)
+                            place = f * size + above, f * size + below
+                            products(law, m == 0, x, y, place, n + 1, at(factor, f), k, S, Sr)
                         if task >= BACK:
-                            linearise(coupling, kind, n + 1, Ja, Jb, Jc, Sa, Sb, Sc, Sr, rate, unit)
+                            linearise(law, kind, n + 1, J, S, Sr, rate, unit)
                         else:
-                            tensor(coupling, kind, n + 1, Ja, Jb, Jc, rate, more)
+                            tensor(law, kind, n + 1, J, rate, more)
                         if task == TENSORS:
-                            keep_tensors(Ja, Jb, Jc, out, (image * seen.shape[0] + g) * (H + 1) + i, coupling, n + 1)
+                            keep_tensors(J, out, (image * seen.shape[0] + g) * (H + 1) + i, law, n + 1)
                             continue
                         for m in range(targets.shape[1]):
                             f = targets[g, m]
-                            t, b = f * height * pitch + above + column, f * height * pitch + below + column
-                            c = m * lane + column // chunk * buffer
+                            place = f * size + above, f * size + below
+                            kept = across, down, m * lane + column // chunk * buffer, E, F
                             if task == STEP:
-                                flux(coupling, x, t, b, n + 1, Ja, Jb, Jc, k, across, down, c, E, F)
+                                flux(law, kind, x, place, n + 1, k, J, kept)
                             elif task == BACK:
-                                flux_pair(
-                                    coupling, x, y, t, b, n + 1, Ja, Jb, Jc, Sa, Sb, Sc, k, k_seen,
-                                    at(factor, f), at(weight, f), across, down, c, E, F, one, two,
-                                )  # fmt: skip
+                                by, w = at(factor, f), at(weight, f)
+                                flux_pair(law, x, y, place, n + 1, J, S, k, k_seen, by, w, kept, one, two)
                                 if r0 <= i < r1 or i == H == r1:
                                     border = 0.5 if i == 0 or i == H else 1.0
                                     sums[i, f, 0] += border * total(one, n, column == 0, column + n == W)
                                     sums[i, f, 1] += border * total(two, n, column == 0, column + n == W)
                             else:
-                                moving_flux(
-                                    coupling, x, y, t, b, n + 1, Ja, Jb, Jc, Sa, Sb, Sc, k,
-                                    at(factor, f), at(d_factor, d * fields + f), across, down, c, E, F,
-                                )  # fmt: skip
+                                by, more_by = at(factor, f), at(d_factor, d * fields + f)
+                                moving_flux(law, x, y, place, n + 1, J, S, k, by, more_by, kept)
                             if i > low:
                                 divergence_row(sources, (f * (high - low) + i - 1 - low) * W + column, n, E, F)
             if task != TENSORS:
@@ -137,32 +137,30 @@ def strip(task: int, coupling: int, kind: int, smoothed: bool) -> Callable[..., 
 
 
 @compiled()
-def keep_tensors(Ja: Any, Jb: Any, Jc: Any, out: Any, row: int, coupling: int, cells: int) -> None:
-    """Copy the entries that a coupling has to this row of all cells, a third of ``out`` for each."""
+def keep_tensors(J: Any, out: Any, row: int, law: int, cells: int) -> None:
+    """Copy the entries that a law has to this row of all cells, a third of ``out`` for each."""
     third = out.shape[0] // 3
-    copy_row(Ja, 0, out, row * cells, cells)
-    if coupling >= ANISOTROPIC:
-        copy_row(Jb, 0, out, third + row * cells, cells)
-    if coupling != ISOTROPIC:
-        copy_row(Jc, 0, out, 2 * third + row * cells, cells)
+    for e in range(3):
+        if e == 0 or (law >= ANISOTROPIC if e == 1 else law != ISOTROPIC):
+            copy_row(J[e], 0, out, e * third + row * cells, cells)
 
 
 @compiled()
-def reach(groups: Any, scale: Any, radius: Any) -> int:
+def reach(groups: Any, where: Fields) -> int:
     """The largest radius along y among the fields of these groups."""
     largest = 0
     for g in range(groups.shape[0]):
         for m in range(groups.shape[1]):
-            largest = max(largest, radius[2 * scale[groups[g, m]]])
+            largest = max(largest, where.radius[2 * where.scale[groups[g, m]]])
     return largest
 
 
 @compiled()
 def smooth_fields(
-    u: Any, first: int, H: int, W: int, top: int, bottom: int, where: Any, fields: Any
+    u: Any, first: int, H: int, W: int, top: int, bottom: int, where: Fields, fields: Any
 ) -> None:  # fmt: skip
     """Rows ``top <= y < bottom`` of every field, one after the other, with mirrored ends."""
-    channel, scale, taps, start, radius = where
+    channel, scale, _, _, _, taps, start, radius, _, _ = where
     pitch, height = W + 2, bottom - top
     pad = radius.max()
     row = np.empty(W + 2 * pad, u.dtype)
@@ -179,10 +177,10 @@ def smooth_fields(
 @compiled()
 def subtract_smoothed(
     u: Any, out: Any, first: int, C: int, H: int, W: int, r0: int, r1: int, low: int, high: int,
-    where: Any, moved: Any, factor: Any, sources: Any,
+    where: Fields, moved: Any, factor: Any, sources: Any,
 ) -> None:  # fmt: skip
     """``out = u - sum_f factor[f] G_f sources[f]``, channel by channel, fields in their order."""
-    channel, scale, taps, start, radius = where
+    channel, scale, _, _, _, taps, start, radius, _, _ = where
     pad = radius.max()
     row, smooth = np.empty(W + 2 * pad, u.dtype), np.empty(W, u.dtype)
     for y in range(r0, r1):

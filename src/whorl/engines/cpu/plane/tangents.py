@@ -10,49 +10,37 @@ where x_f and y_f are the smoothed fields. A larger contrast acts like smaller w
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, half, one, zero
-from whorl.engines.cpu.plane.cells import bilinear, collect, entries, flow, haar, measure, spread
+from whorl.engines.cpu.arithmetic import compiled, fma, half, one, zero
+from whorl.engines.cpu.plane.cells import bilinear, collect, combined, entries, flow, haar, measure, spread
 
 
 @compiled()
 def moving_structure(
-    coupling: int, first: bool, x: Any, y: Any, t: int, b: int, n: int, w: float, dw: float, k: Any,
-    Ja: Any, Jb: Any, Jc: Any, Sa: Any, Sb: Any, Sc: Any,
+    law: int, first: bool, x: Any, y: Any, place: Any, n: int, w: float, dw: float, k: Any, J: Any, S: Any
 ) -> None:  # fmt: skip
     """Add w times the structure of x to J, and to S how it moves when x moves by y and w by dw.
 
     S counts its off-diagonal entry for both sides, as the derivative of the nonlinearity takes it.
     """
-    Y, Z, d, dY = at(k, 0), at(k, 1), at(k, 2), at(k, 3)
-    twice = w + w
     for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        p_, q_, r_ = haar(y, t, b, j)
-        xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
-        collect(coupling, first, j, Ja, Jb, Jc, w, xx, xy, yy)
-        p_, q_, r_ = fma(twice, p_, dw * p), fma(twice, q_, dw * q), fma(twice, r_, dw * r)
-        xx, xy, yy = bilinear(coupling, p, q, r, p_, q_, r_, Y, Z, d, dY)
-        collect(coupling, first, j, Sa, Sb, Sc, one(w), xx, xy, yy)
+        cell, other = haar(x, place, j), haar(y, place, j)
+        collect(law, first, j, J, w, measure(law, cell, k))
+        collect(law, first, j, S, one(w), bilinear(law, cell, combined(w + w, other, dw, cell), k))
 
 
 @compiled()
 def moving_flux(
-    coupling: int, x: Any, y: Any, t: int, b: int, n: int, A: Any, B: Any, C: Any, Sa: Any, Sb: Any, Sc: Any, k: Any,
-    factor: float, d_factor: float, across: Any, down: Any, c: int, E: Any, F: Any,
+    law: int, x: Any, y: Any, place: Any, n: int, D: Any, S: Any, k: Any, factor: float, d_factor: float, kept: Any
 ) -> None:  # fmt: skip
     """Spread how the flux of x moves when x moves by y, the tensor by S and the factor by ``d_factor``."""
-    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
+    Y, Z, d, dY, e = k
     for j in range(n):
-        p, q, r = haar(x, t, b, j)
-        p_, q_, r_ = haar(y, t, b, j)
-        d11, d12, d22 = entries(coupling, j, A, B, C)
-        s11, s12, s22 = entries(coupling, j, Sa, Sb, Sc)
-        s12 = half(s12) * s12
+        (p, q, r), other, tensor = haar(x, place, j), haar(y, place, j), entries(law, j, D)
+        s11, s12, s22 = entries(law, j, S)
+        s12, d12 = half(s12) * s12, tensor[1]
         # |b| moves by the sign of b times b'.
         bend = -e if d12 > zero(d12) else (e if d12 < zero(d12) else zero(d12))
         # What D acts on, and what its derivative acts on.
-        p1, q1, r1 = fma(factor, p_, d_factor * p), fma(factor, q_, d_factor * q), fma(factor, r_, d_factor * r)
-        p2, q2, r2 = factor * p, factor * q, factor * r
-        P1, Q1, R1 = flow(coupling, d11, d12, d22, p1, q1, r1, Y, Z, d, dY, e)
-        P2, Q2, R2 = flow(coupling, s11, s12, s22, p2, q2, r2, Y, Z, d, dY, zero(e))
-        spread(P1 + P2, Q1 + Q2, fma(bend * s12, r2, R1 + R2), j, across, down, c, E, F)
+        P1, Q1, R1 = flow(law, tensor, combined(factor, other, d_factor, (p, q, r)), k)
+        P2, Q2, R2 = flow(law, (s11, s12, s22), (factor * p, factor * q, factor * r), (Y, Z, d, dY, zero(e)))
+        spread((P1 + P2, Q1 + Q2, fma(bend * s12, factor * r, R1 + R2)), j, kept)

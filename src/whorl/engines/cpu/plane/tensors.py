@@ -27,18 +27,19 @@ def parted(xx: float, xy: float, yy: float) -> Any:
     return centre, split, power(centre) * math.sqrt(fma(d, d, e * e))
 
 
-def _uncoupled(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
-    return value(kind, xx, rate), zero(xx), value(kind, yy, rate)
+def _uncoupled(law, kind, J, rate, more):  # type: ignore[no-untyped-def]
+    return value(kind, J[0], rate), zero(rate), value(kind, J[2], rate)
 
 
-def _isotropic(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
-    g = value(kind, xx, rate)
-    return g, zero(xx), g
+def _isotropic(law, kind, J, rate, more):  # type: ignore[no-untyped-def]
+    g = value(kind, J[0], rate)
+    return g, zero(g), g
 
 
-def _anisotropic(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+def _anisotropic(law, kind, J, rate, more):  # type: ignore[no-untyped-def]
     # Scaled by a power of two to the size of the squared contrast, entries can be squared; slopes beyond 1e9 contrasts
     # would overflow in single precision, which does not resolve them.
+    xx, xy, yy = J
     centre, split, mixed = half(xx) * more * (xx + yy), half(xx) * more * (xx - yy), more * xy
     radius = math.sqrt(fma(split, split, mixed * mixed))
     large, small = value(kind, centre + radius, rate), value(kind, max(centre - radius, zero(xx)), rate)
@@ -46,16 +47,17 @@ def _anisotropic(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-
     return fma(secant, split, mean), secant * mixed, fma(-secant, split, mean)
 
 
-def _rank_one(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+def _rank_one(law, kind, J, rate, more):  # type: ignore[no-untyped-def]
     # The eigenvalues are the trace and 0, and g(0) = 1.
+    xx, xy, yy = J
     s2 = xx + yy
     fall = (value(kind, s2, rate) - one(xx)) / max(s2, tiny(xx))
     return fma(fall, xx, one(xx)), fall * xy, fma(fall, yy, one(xx))
 
 
-def _continuing(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
+def _continuing(law, kind, J, rate, more):  # type: ignore[no-untyped-def]
     # The adjugate of I + rate J over its larger eigenvalue.
-    centre, _, radius = parted(xx, xy, yy)
+    (xx, xy, yy), (centre, _, radius) = J, parted(*J)
     share = one(xx) / fma(rate, centre + radius, one(xx))
     return fma(rate, yy, one(xx)) * share, -(rate * xy) * share, fma(rate, xx, one(xx)) * share
 
@@ -64,8 +66,8 @@ def _spectral(mean_and_rise: Any, share: float) -> Any:
     """A law of eigenvalues. Directions of nearly equal ones get the mean of both; see the law."""
     together = literal(share)
 
-    def spectral(law, kind, xx, xy, yy, rate, more):  # type: ignore[no-untyped-def]
-        centre, split, radius = parted(xx, xy, yy)
+    def spectral(law, kind, J, rate, more):  # type: ignore[no-untyped-def]
+        (xx, xy, _), (centre, split, radius) = J, parted(*J)
         large, small, gap = centre + radius, max(centre - radius, zero(xx)), radius + radius
         mean, rise = mean_and_rise(kind, large, small, gap, more, rate)
         secant = rise / max(gap, max(together(xx) * large, tiny(xx)))

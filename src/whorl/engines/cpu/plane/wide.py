@@ -18,11 +18,12 @@ from torch import Tensor
 from whorl.engines.cpu.arithmetic import at, compiled, fma, literal, put, source_stamp, zero
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.plane.by_strips import scale_of
-from whorl.engines.cpu.plane.cells import collect, entries, flow, measure
+from whorl.engines.cpu.plane.cells import collect, flow, geometry, measure
 from whorl.engines.cpu.plane.fields import coefficients, constants, fields_of, kind
-from whorl.engines.cpu.plane.rows import tensor
+from whorl.engines.cpu.plane.rows import tensor, under
 from whorl.engines.cpu.plane.smoothing import smoothed
 from whorl.engines.cpu.plane.tensors import respond
+from whorl.engines.cpu.rows import fluxes, structures
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, precision, room
 from whorl.steps import Form, Numbers
@@ -73,7 +74,7 @@ def wide_step(
 
 
 @cache
-def rows(coupling: int, law: int, alike: bool) -> Callable[..., int]:
+def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
     """The kernel: rows ``r0 <= y < r1``, columns ``c0 <= x < c1`` of coupled planes, from the place ``first`` on.
 
     ``seen`` steers; where it is the image itself (``alike``) details are found once. ``weight`` is that of a field in
@@ -86,26 +87,26 @@ def rows(coupling: int, law: int, alike: bool) -> Callable[..., int]:
         u: Any, seen: Any, out: Any, first: int, members: int, H: int, W: int, r0: int, r1: int, c0: int, c1: int,
         k: Any, k_seen: Any, weight: float, factor: float, rate: float, more: float, x: Any,
     ) -> int:  # fmt: skip
-        cells = c1 - c0 + 3
-        A, B, C = x[J * LANE :], x[(J + 1) * LANE :], x[(J + 2) * LANE :]
+        cells, k, k_seen = c1 - c0 + 3, geometry(k), geometry(k_seen)
+        T = x[J * LANE :], x[(J + 1) * LANE :], x[(J + 2) * LANE :]
         for i in range(r0 - 1, r1 + 2):
             for m in range(members):
                 own = (OWN + 6 * m) * LANE
                 lines(seen, first + m * H * W, i, H, W, c0, c1, x)
                 details(x, cells, own)
                 if not (alike and members == 1):
-                    structure(coupling, m == 0, cells, weight, k_seen, x, own, A, B, C)
+                    structure(law, m == 0, x, own, cells, weight, k_seen, T)
             if not (alike and members == 1):
-                tensor(coupling, law, cells, A, B, C, rate, more)
+                tensor(law, kind, cells, T, rate, more)
             for m in range(members):
                 plane, own = first + m * H * W, (OWN + 6 * m) * LANE
                 if alike and members == 1:
-                    flux_alone(coupling, law, cells, k, weight, rate, more, x, own)
+                    flux_alone(law, kind, x, own, cells, k, (weight, rate, more), x)
                 else:
                     if not alike:
                         lines(u, plane, i, H, W, c0, c1, x)
                         details(x, cells, own)
-                    flux_under(coupling, cells, k, x, own, A, B, C)
+                    flux_under(law, kind, x, own, cells, k, T, x)
                 # The first three rows of cells complete no pixels.
                 source, result, target = plane, x, 0
                 if i >= r0 + 2:
@@ -203,49 +204,30 @@ def details(x: Any, n: int, own: int) -> None:
     along_row(THIRD, x, 2 * LANE, own + 2 * LANE, n, 12.0)
 
 
-@compiled()
-def structure(
-    coupling: int, first: bool, n: int, w: float, k: Any, x: Any, own: int, A: Any, B: Any, C: Any
-) -> None:  # fmt: skip
-    """Add w times the structure of one field to that of its group; the first field overwrites."""
-    Y, Z, d, dY = at(k, 0), at(k, 1), at(k, 2), at(k, 3)
-    for j in range(n):
-        p, q, r = at(x, own + j), at(x, own + LANE + j), at(x, own + 2 * LANE + j)
-        xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
-        collect(coupling, first, j, A, B, C, w, xx, xy, yy)
+@compiled(inside=True)
+def found(x: Any, own: int, j: int) -> Any:
+    """The details of cell j, which lie in three lanes."""
+    return at(x, own + j), at(x, own + LANE + j), at(x, own + 2 * LANE + j)
 
 
 @compiled(inside=True)
-def keep_flux(x: Any, j: int, P: float, Q: float, R: float) -> None:
+def alone(law: int, kind: int, j: int, cell: Any, k: Any, by: Any) -> Any:
+    """The tensor of a field that is coupled with no other and steers itself."""
+    (w, rate, more), (xx, xy, yy) = by, measure(law, cell, k)
+    return respond(law, kind, (w * xx, w * xy, w * yy), rate, more)
+
+
+@compiled(inside=True)
+def keep_flux(flux: Any, j: int, x: Any) -> None:
     """Set the fluxes of cell j."""
+    P, Q, R = flux
     put(x, FLUX * LANE + j, P)
     put(x, (FLUX + 1) * LANE + j, Q)
     put(x, (FLUX + 2) * LANE + j, _twelve(R) * R)
 
 
-@compiled()
-def flux_alone(
-    coupling: int, law: int, n: int, k: Any, w: float, rate: float, more: float, x: Any, own: int
-) -> None:  # fmt: skip
-    """The fluxes of a field that is coupled with no other and steers itself."""
-    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
-    for j in range(n):
-        p, q, r = at(x, own + j), at(x, own + LANE + j), at(x, own + 2 * LANE + j)
-        xx, xy, yy = measure(coupling, p, q, r, Y, Z, d, dY)
-        a, b, c = respond(coupling, law, w * xx, w * xy, w * yy, rate, more)
-        P, Q, R = flow(coupling, a, b, c, p, q, r, Y, Z, d, dY, e)
-        keep_flux(x, j, P, Q, R)
-
-
-@compiled()
-def flux_under(coupling: int, n: int, k: Any, x: Any, own: int, A: Any, B: Any, C: Any) -> None:
-    """The fluxes under the tensor of the group."""
-    Y, Z, d, dY, e = at(k, 0), at(k, 1), at(k, 2), at(k, 3), at(k, 4)
-    for j in range(n):
-        p, q, r = at(x, own + j), at(x, own + LANE + j), at(x, own + 2 * LANE + j)
-        a, b, c = entries(coupling, j, A, B, C)
-        P, Q, R = flow(coupling, a, b, c, p, q, r, Y, Z, d, dY, e)
-        keep_flux(x, j, P, Q, R)
+structure = structures(found, measure, collect)
+flux_under, flux_alone = (fluxes(found, each, flow, keep_flux) for each in (under, alone))
 
 
 @compiled()

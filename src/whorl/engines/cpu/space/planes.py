@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import compiled, put, source_stamp, zero
+from whorl.engines.cpu.arithmetic import at, compiled, put, source_stamp, zero
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
 from whorl.engines.cpu.plane.pipeline import LINE
@@ -33,7 +33,6 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
     member, ``J`` and ``T`` for six; ``seen``, ``layers``, ``ready``, ``smooth`` and ``row`` for the steering.
     """
     stamp = source_stamp()
-    coupling = min(law, ANISOTROPIC)
 
     @compiled(cache=True)
     def kernel(
@@ -42,12 +41,13 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
         rate: float, floor: float, taps: Any, start: Any, radius: Any, weights: Any, where: Any,
         voxels: Any, plane: Any, rows: Any, J: Any, T: Any, seen: Any, layers: Any, ready: Any, smooth: Any, row: Any,
     ) -> int:  # fmt: skip
+        k, k_seen = (at(k, 0), at(k, 1), at(k, 2)), (at(k_seen, 0), at(k_seen, 1), at(k_seen, 2))
         pitch = (c1 - c0 + 1 + LINE - 1) // LINE * LINE
         R_z, R_y, R_x = radius[3], radius[4], radius[5]
         blurred, depth = R_z + R_y + R_x > 0, 2 * R_z + 4
         top, bottom = rows_of(r0, r1, H, R_y + 1)
         left, right = rows_of(c0, c1, W, R_x + 1)
-        size, size_layer, lanes = (bottom - top) * LANE, (r1 - r0 + 4) * 6 * pitch, 1 if coupling == ISOTROPIC else 6
+        size, size_layer, lanes = (bottom - top) * LANE, (r1 - r0 + 4) * 6 * pitch, 1 if law == ISOTROPIC else 6
         for j in range(plane.shape[0]):
             put(plane, j, zero(rate))
         z = z0 - 1
@@ -62,7 +62,7 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
                     )  # fmt: skip
             if steered and blurred and v >= z0 - R_z:
                 structure_layer(
-                    coupling, seen, front, behind, members, size, H, top, left, r0, r1, c0, c1,
+                    law, seen, front, behind, members, size, H, top, left, r0, r1, c0, c1,
                     k_seen, taps, start, radius, weights, where, J, smooth, layers, v % depth * size_layer, pitch,
                 )  # fmt: skip
             # Layers z and on whose structure is complete; where it is smoothed along z, four at a time.
@@ -81,7 +81,7 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
                         )
             for turn in range(z, after):
                 flow_layer(
-                    coupling, law, kind, steered, blurred, u, before, out, first, members, D, H, W, turn, z0,
+                    law, kind, steered, blurred, u, before, out, first, members, D, H, W, turn, z0,
                     r0, r1, c0, c1, tau, mix, k, k_seen, rate, floor, voxels, plane, rows, J, T,
                     seen, front, behind, size, top, left, ready, (turn - z) * size_layer, pitch,
                 )  # fmt: skip
@@ -93,7 +93,7 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
 
 @compiled()
 def flow_layer(
-    coupling: int, law: int, kind: int, steered: bool, blurred: bool,
+    law: int, kind: int, steered: bool, blurred: bool,
     u: Any, before: Any, out: Any, first: int, members: int, D: int, H: int, W: int, z: int, z0: int,
     r0: int, r1: int, c0: int, c1: int, tau: float, mix: float, k: Any, k_seen: Any, rate: float, floor: float,
     voxels: Any, plane: Any, rows: Any, J: Any, T: Any,
@@ -112,40 +112,35 @@ def flow_layer(
             mirror_ends(voxels, line - 1, right - left)
     if z < z0:
         return
-    alone = members == 1 and coupling < ANISOTROPIC and not steered
+    alone = members == 1 and law < ANISOTROPIC and not steered
     shift = MARGIN - 1 + c0 - left
     for j in range(members * 4 * LANE):
         put(rows, j, zero(rate))
     for y in range(r0, r1 + 1):
         if steered and blurred:
-            for e in range(1 if coupling == ISOTROPIC else 6):
+            for e in range(1 if law == ISOTROPIC else 6):
                 copy_row(ready, base + ((y - r0) * 6 + e) * pitch, J, e * LANE, n + 1)
         elif steered:
             at_left = MARGIN - 1 + c0 - seen_left
-            seen_row(
-                coupling, seen, seen_front, seen_behind, members, seen_size, H, seen_top, y, at_left, n + 1, k_seen, J
-            )
+            seen_row(law, seen, seen_front, seen_behind, members, seen_size, H, seen_top, y, at_left, n + 1, k_seen, J)
         elif not alone:
-            seen_row(coupling, voxels, front, behind, members, size, H, top, y, shift, n + 1, k, J)
+            seen_row(law, voxels, front, behind, members, size, H, top, y, shift, n + 1, k, J)
         if not alone:
-            tensor(coupling, law, kind, n + 1, J, T, rate, floor)
+            tensor(law, kind, n + 1, J, T, rate, floor)
         upper, lower = (mirrored(y - 1, H) - top) * LANE + shift, (mirrored(y, H) - top) * LANE + shift
         for m in range(members):
-            a, b = front + m * size + upper, front + m * size + lower
-            c, d = behind + m * size + upper, behind + m * size + lower
-            carried, waiting = (m * (r1 - r0 + 1) + y - r0) * 2 * LANE, m * 4 * LANE
+            near, far = front + m * size, behind + m * size
+            place = near + upper, near + lower, far + upper, far + lower
+            kept = plane, (m * (r1 - r0 + 1) + y - r0) * 2 * LANE, rows, m * 4 * LANE
             # The first layer and the first row of cells complete nothing; rows to be mixed are written to J first.
-            done, place = z > z0 and y > r0, (((first + m) * D + z - 1) * H + y - 1) * W + c0
+            done, here = z > z0 and y > r0, (((first + m) * D + z - 1) * H + y - 1) * W + c0
             target, o = J, 0
             if done and mix == 1:
-                target, o = out, place
+                target, o = out, here
             if alone:
-                step_alone(
-                    coupling, law, kind, voxels, a, b, c, d, n, k, rate, floor,
-                    plane, carried, rows, waiting, target, o, tau,
-                )  # fmt: skip
+                step_alone(law, kind, voxels, place, 0, n, k, (rate, floor), kept, target, o, tau)
             else:
-                step_under(coupling, voxels, a, b, c, d, n, k, T, plane, carried, rows, waiting, target, o, tau)
+                step_under(law, kind, voxels, place, 0, n, k, T, kept, target, o, tau)
             if done and mix != 1:
-                mix_row(before, place, J, 0, n, mix)
-                copy_row(J, 0, out, place, n)
+                mix_row(before, here, J, 0, n, mix)
+                copy_row(J, 0, out, here, n)

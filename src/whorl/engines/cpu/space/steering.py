@@ -7,7 +7,7 @@ sign in the mirror need no special case.
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put, zero
+from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, zero
 from whorl.engines.cpu.gaussian import ONCE, mirror_columns, mirrored, smooth_across, smooth_rows
 from whorl.engines.cpu.laws import ISOTROPIC
 from whorl.engines.cpu.space.cells import LANE
@@ -53,7 +53,7 @@ def smoothed_plane(
 
 @compiled()
 def structure_layer(
-    coupling: int, seen: Any, front: int, behind: int, members: int, size: int, H: int, top: int, left: int,
+    law: int, seen: Any, front: int, behind: int, members: int, size: int, H: int, top: int, left: int,
     r0: int, r1: int, c0: int, c1: int, k: Any, taps: Any, start: Any, radius: Any, weights: Any, where: Any,
     J: Any, work: Any, layer: Any, base: int, pitch: int,
 ) -> None:  # fmt: skip
@@ -63,10 +63,10 @@ def structure_layer(
     room for the rows and their halo, ``layer`` for three rows more than asked for; both have rows of ``pitch``.
     """
     R_y, R_x = radius[4], radius[5]
-    cells, lanes = c1 - c0 + 1, 1 if coupling == ISOTROPIC else 6
+    cells, lanes = c1 - c0 + 1, 1 if law == ISOTROPIC else 6
     shift = MARGIN - 1 + c0 - R_x - left
     for y in range(r0 - R_y, r1 + R_y + 1):
-        seen_row(coupling, seen, front, behind, members, size, H, top, y, shift, cells + 2 * R_x, k, J)
+        seen_row(law, seen, front, behind, members, size, H, top, y, shift, cells + 2 * R_x, k, J)
         for e in range(lanes):
             line = ((y - r0 + R_y) * 6 + e) * pitch
             smooth_rows(ONCE, J, e * LANE + R_x, taps, start[5], R_x, work, line, cells)
@@ -81,14 +81,14 @@ def structure_layer(
 
 @compiled()
 def seen_row(
-    coupling: int, seen: Any, front: int, behind: int, members: int, size: int, H: int, top: int, y: int, shift: int,
+    law: int, seen: Any, front: int, behind: int, members: int, size: int, H: int, top: int, y: int, shift: int,
     n: int, k: Any, J: Any,
 ) -> None:  # fmt: skip
     """The structure of n cells of row y, summed over the members."""
     upper, lower = (mirrored(y - 1, H) - top) * LANE + shift, (mirrored(y, H) - top) * LANE + shift
     for m in range(members):
         near, far = front + m * size, behind + m * size
-        structure(coupling, m == 0, seen, near + upper, near + lower, far + upper, far + lower, n, k, J)
+        structure(law, m == 0, seen, (near + upper, near + lower, far + upper, far + lower), n, one(k[0]), k, J)
 
 
 @compiled()

@@ -84,8 +84,8 @@ def parted(
 
 @compiled(inside=True)
 def _composed(
-    n: float, ss: float, st: float, tt: float, vx: float, vy: float, vz: float,
-    sx: float, sy: float, sz: float, tx: float, ty: float, tz: float,
+    n: float, ss: float, st: float, tt: float, sx: float, sy: float, sz: float, tx: float, ty: float, tz: float,
+    vx: float, vy: float, vz: float,
 ) -> Any:  # fmt: skip
     """The matrix with these entries between the vectors."""
     ax, ay, az = fma(ss, sx, st * tx), fma(ss, sy, st * ty), fma(ss, sz, st * tz)
@@ -97,17 +97,18 @@ def _composed(
     )  # fmt: skip
 
 
-def _uncoupled(law, kind, xx, xy, xz, yy, yz, zz, vx, vy, vz, rate, floor):  # type: ignore[no-untyped-def]
-    n = zero(xx)
-    return value(kind, xx, rate), n, n, value(kind, yy, rate), n, value(kind, zz, rate)
+def _uncoupled(law, kind, J, v, rate, floor):  # type: ignore[no-untyped-def]
+    n = zero(rate)
+    return value(kind, J[0], rate), n, n, value(kind, J[3], rate), n, value(kind, J[5], rate)
 
 
-def _isotropic(law, kind, xx, xy, xz, yy, yz, zz, vx, vy, vz, rate, floor):  # type: ignore[no-untyped-def]
-    g, n = value(kind, xx, rate), zero(xx)
+def _isotropic(law, kind, J, v, rate, floor):  # type: ignore[no-untyped-def]
+    g, n = value(kind, J[0], rate), zero(rate)
     return g, n, n, g, n, g
 
 
-def _rank_one(law, kind, xx, xy, xz, yy, yz, zz, vx, vy, vz, rate, floor):  # type: ignore[no-untyped-def]
+def _rank_one(law, kind, J, v, rate, floor):  # type: ignore[no-untyped-def]
+    xx, xy, xz, yy, yz, zz = J
     s2, i = xx + yy + zz, one(xx)
     q = (value(kind, s2, rate) - i) / max(s2, tiny(xx))
     return fma(q, xx, i), q * xy, q * xz, fma(q, yy, i), q * yz, fma(q, zz, i)
@@ -116,17 +117,17 @@ def _rank_one(law, kind, xx, xy, xz, yy, yz, zz, vx, vy, vz, rate, floor):  # ty
 def _of_eigenvalues(tensor_values: Any) -> Any:
     """A law that gives the eigenvalues of the tensor by those of the structure, the largest first."""
 
-    def law_of_eigenvalues(law, kind, xx, xy, xz, yy, yz, zz, vx, vy, vz, rate, floor):  # type: ignore[no-untyped-def]
-        n, ss, st, tt, sx, sy, sz, tx, ty, tz = parted(xx, xy, xz, yy, yz, zz, vx, vy, vz)
+    def law_of_eigenvalues(law, kind, J, v, rate, floor):  # type: ignore[no-untyped-def]
+        n, ss, st, tt, sx, sy, sz, tx, ty, tz = parted(*J, *v)
         mean, split, radius = plane_parted(ss, st, tt)
-        large, small, n, top = mean + radius, max(mean - radius, zero(xx)), max(n, zero(xx)), n >= mean
+        large, small, n, top = mean + radius, max(mean - radius, zero(n)), max(n, zero(n)), n >= mean
         first, second, third = tensor_values(
             kind, n if top else large, large if top else small, small if top else n, floor, rate
         )
         n, large, small = first if top else third, second if top else first, third if top else second
-        mean, rise = half(xx) * (large + small), half(xx) * (large - small) / max(radius, tiny(xx))
+        mean, rise = half(n) * (large + small), half(n) * (large - small) / max(radius, tiny(n))
         ss, st, tt = fma(rise, split, mean), rise * st, fma(-rise, split, mean)
-        return _composed(n, ss, st, tt, vx, vy, vz, sx, sy, sz, tx, ty, tz)
+        return _composed(n, ss, st, tt, sx, sy, sz, tx, ty, tz, *v)
 
     return law_of_eigenvalues
 

@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp, zero
+from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, source_stamp, zero
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.laws import law_of
 from whorl.engines.cpu.plane.smoothing import smoothed
 from whorl.engines.cpu.plane.wide import AVERAGE, DERIVATIVE, THIRD, along_row, filtered, mirror_lines, shares
-from whorl.engines.cpu.space.cells import LANE, entries, flow, measure, store
-from whorl.engines.cpu.space.rows import tensor
+from whorl.engines.cpu.rows import fluxes, structures
+from whorl.engines.cpu.space.cells import LANE, collect, flow, measure
+from whorl.engines.cpu.space.rows import tensor, under
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.steps import Form
@@ -81,7 +82,7 @@ def layers(law: int, kind: int, alike: bool) -> Callable[..., int]:
     ``lines`` and ``more`` have room for the filtered planes of what steers and of what flows, ``sums`` for three planes
     that are not complete.
     """
-    stamp, coupling = source_stamp(), min(law, 2)
+    stamp = source_stamp()
 
     @compiled(cache=True)
     def kernel(
@@ -91,6 +92,7 @@ def layers(law: int, kind: int, alike: bool) -> Callable[..., int]:
     ) -> int:  # fmt: skip
         cells, each = c1 - c0 + 3, 3 * (r1 - r0 + 6) * LANE
         J, T = x[FLUX * LANE :], x[TENSOR * LANE :]
+        k, k_seen = (at(k, 0), at(k, 1), at(k, 2)), (at(k_seen, 0), at(k_seen, 1), at(k_seen, 2))
         for j in range(sums.shape[0]):
             put(sums, j, zero(factor))
         for z in range(z0 - 1, z1 + 2):
@@ -102,13 +104,13 @@ def layers(law: int, kind: int, alike: bool) -> Callable[..., int]:
                 for m in range(members):
                     own = (OWN + EACH * m) * LANE
                     details(lines, m * each + (y - r0 + 1) * 3 * LANE, x, cells, own)
-                    structure(coupling, m == 0, x, own, cells, k_seen, J)
-                tensor(coupling, law, kind, cells, J, T, rate, floor)
+                    structure(law, m == 0, x, own, cells, one(rate), k_seen, J)
+                tensor(law, kind, cells, J, T, rate, floor)
                 for m in range(members):
                     own = (OWN + EACH * m) * LANE
                     if not alike:
                         details(more, m * each + (y - r0 + 1) * 3 * LANE, x, cells, own)
-                    fluxes(coupling, x, own, cells, k, T)
+                    flux(law, kind, x, own, cells, k, T, x)
                     along_x(x, c1 - c0)
                     if y < r0:
                         for j in range(9 * LANE):
@@ -161,45 +163,23 @@ def details(lines: Any, o: int, x: Any, n: int, own: int) -> None:
 
 
 @compiled(inside=True)
-def seven(x: Any, i: int) -> Any:
+def seven(x: Any, own: int, j: int) -> Any:
     """The details of a cell."""
+    i = own + j
     return (
         at(x, i), at(x, LANE + i), at(x, 2 * LANE + i), at(x, 3 * LANE + i), at(x, 4 * LANE + i), at(x, 5 * LANE + i),
         at(x, 6 * LANE + i),
     )  # fmt: skip
 
 
-@compiled()
-def structure(coupling: int, first: bool, x: Any, own: int, n: int, k: Any, J: Any) -> None:
-    """Add the structure of one field to that of its group; the first field overwrites."""
-    b, c, d = at(k, 0), at(k, 1), at(k, 2)
-    for j in range(n):
-        p_x, p_y, p_z, r_xy, r_xz, r_yz, t = seven(x, own + j)
-        xx, xy, xz, yy, yz, zz = measure(coupling, p_x, p_y, p_z, r_xy, r_xz, r_yz, t, b, c, d)
-        if first:
-            store(coupling, j, J, xx, xy, xz, yy, yz, zz)
-        else:
-            oxx, oxy, oxz, oyy, oyz, ozz = entries(coupling, j, J)
-            store(coupling, j, J, oxx + xx, oxy + xy, oxz + xz, oyy + yy, oyz + yz, ozz + zz)
+@compiled(inside=True)
+def keep_flux(flux: Any, j: int, x: Any) -> None:
+    """Set the fluxes of cell j."""
+    for e in range(7):
+        put(x, (FLUX + e) * LANE + j, flux[e])
 
 
-@compiled()
-def fluxes(coupling: int, x: Any, own: int, n: int, k: Any, J: Any) -> None:
-    """The fluxes of the details under the tensor."""
-    b, c, d = at(k, 0), at(k, 1), at(k, 2)
-    for j in range(n):
-        p_x, p_y, p_z, r_xy, r_xz, r_yz, t = seven(x, own + j)
-        xx, xy, xz, yy, yz, zz = entries(coupling, j, J)
-        P_x, P_y, P_z, R_xy, R_xz, R_yz, T = flow(
-            coupling, xx, xy, xz, yy, yz, zz, p_x, p_y, p_z, r_xy, r_xz, r_yz, t, b, c, d
-        )
-        put(x, FLUX * LANE + j, P_x)
-        put(x, (FLUX + 1) * LANE + j, P_y)
-        put(x, (FLUX + 2) * LANE + j, P_z)
-        put(x, (FLUX + 3) * LANE + j, R_xy)
-        put(x, (FLUX + 4) * LANE + j, R_xz)
-        put(x, (FLUX + 5) * LANE + j, R_yz)
-        put(x, (FLUX + 6) * LANE + j, T)
+structure, flux = structures(seven, measure, collect), fluxes(seven, under, flow, keep_flux)
 
 
 @compiled()
