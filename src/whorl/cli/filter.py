@@ -30,6 +30,7 @@ EXAMPLES = (
     "whorl filter --model eed tomo.mrc out.mrc      a volume, in three dimensions",
     "whorl filter --preview 96 tomo.mrc out.mrc     a look at a block of it first",
     "whorl filter --memory 2GB brain.zarr out.zarr  a volume larger than memory",
+    "whorl filter ct-series/ smooth.nii.gz          DICOM slices, in Hounsfield units",
     "whorl filter -n --json scans/ filtered/        what would be done, for a program",
 )
 
@@ -74,9 +75,10 @@ def command(
     and colour profile are kept. Colours are filtered jointly, except by models for single channels, which take one
     after the other; `whorl models` says which these are.
 
-    MRC, NIfTI and NRRD files, and TIFF and zarr whose axes say z (OME-TIFF, ImageJ, OME-Zarr), are volumes: they are
-    filtered in three dimensions, with the voxel size of the file, and keep its header. A volume that is filtered in
-    several windows goes on where it was stopped, when the same command is given again.
+    MRC, NIfTI and NRRD files, DICOM (a folder of slices, or one file), and TIFF and zarr whose axes say z (OME-TIFF,
+    ImageJ, OME-Zarr), are volumes: they are filtered in three dimensions, with the voxel size of the file, and keep its
+    header. DICOM is written as NIfTI, NRRD or a derived series; its numbers are in rescaled units (HU). A volume that
+    is filtered in several windows goes on where it was stopped, when the same command is given again.
 
     Without --contrast the noise of the picture is measured (or given with --noise); the contrast is a multiple of it,
     and the flow stops when most of the noise is gone. One setting is used for all pages of a file, and reported. Where

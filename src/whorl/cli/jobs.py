@@ -7,7 +7,7 @@ from pathlib import Path
 
 from whorl.errors import FileError
 from whorl.files.formats import READ_ONLY, SUFFIXES, is_zarr
-from whorl.files.volume import volume_kind
+from whorl.files.volume import is_dicom, volume_kind
 from whorl.foundations.atomic import check_target
 
 
@@ -25,7 +25,8 @@ def jobs(paths: Sequence[Path], force: bool = False) -> Jobs:
 
     One file to a file name; or several files and folders into a folder, which need not exist. Of folders all pictures
     are taken, with their subfolders, each of which is visited once, whatever links lead there. Pictures in a format
-    that is only read become PNG. Nothing is written before all outputs are known to be free (or ``force``).
+    that is only read become PNG, DICOM becomes NIfTI. Nothing is written before all outputs are known to be free (or
+    ``force``).
     """
     if len(paths) < 2:
         raise FileError("expected at least two paths: the pictures to read, and last where to write. Try --help.")
@@ -41,7 +42,7 @@ def jobs(paths: Sequence[Path], force: bool = False) -> Jobs:
         if _is_plain_folder(source):
             _look_into(source, source, target, found, {_identity(target)})
         else:
-            found.pairs.append((source, _in_folder(target, Path(source.name)) if folder else target))
+            found.pairs.append((source, _in_folder(target, source, Path(source.name)) if folder else target))
     if not found.pairs and not found.closed:
         raise FileError(f"{sources[0]}: no picture inside. Looked for {', '.join((*SUFFIXES, *READ_ONLY))}.")
     _check_distinct(found.pairs)
@@ -50,7 +51,7 @@ def jobs(paths: Sequence[Path], force: bool = False) -> Jobs:
         more = f" (and {len(taken) - 1} more)" if len(taken) > 1 else ""
         raise FileError(f"{taken[0]}{more}: exists already and is kept. Use --force to replace it.")
     for _, out in found.pairs:
-        check_target(out, force, folder=out.suffix == ".zarr")
+        check_target(out, force, folder=out.suffix in (".zarr", ".dcm"))
     return found
 
 
@@ -66,10 +67,12 @@ def _is_folder(sources: Sequence[Path], target: Path) -> bool:
 
 
 def _is_plain_folder(path: Path) -> bool:
-    return os.path.isdir(path) and not is_zarr(path)
+    return os.path.isdir(path) and not is_zarr(path) and not is_dicom(path)
 
 
-def _in_folder(target: Path, name: Path) -> Path:
+def _in_folder(target: Path, source: Path, name: Path) -> Path:
+    if volume_kind(source) == "dicom":
+        return target / name.with_name(f"{name.name.removesuffix('.dcm')}.nii.gz")
     return target / (name.with_suffix(".png") if name.suffix.lower() in READ_ONLY else name)
 
 
@@ -89,7 +92,7 @@ def _look_into(folder: Path, top: Path, target: Path, found: Jobs, visited: set[
         if _is_plain_folder(path):
             _look_into(path, top, target, found, visited)
         elif path.suffix.lower() in (*SUFFIXES, *READ_ONLY) or volume_kind(path):
-            found.pairs.append((path, _in_folder(target, path.relative_to(top))))
+            found.pairs.append((path, _in_folder(target, path, path.relative_to(top))))
         else:
             found.skipped.append(path)
 

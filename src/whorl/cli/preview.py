@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from whorl.files.volume import VolumeFile
 from whorl.foundations.atomic import beside
-from whorl.foundations.samples import working_dtype
 from whorl.large.plan import Plan
 from whorl.large.run import check, in_window
 from whorl.large.stages import Stage, halo
@@ -36,7 +35,7 @@ def preview(
     starts = [(size - length) // 2 for size, length in zip(file.shape, sides, strict=True)]
     window = Window(*(n for start, length in zip(starts, sides, strict=True) for n in (start, start + length)))
     grown = window.grown(halo(stages), *file.shape)
-    u = torch.from_numpy(file.read(0, grown.slices).astype(working_dtype(file.dtype)))[None].to(device)
+    u = torch.from_numpy(file.values(file.read(0, grown.slices)))[None].to(device)
     check(u, stages)
     with torch.no_grad():
         in_window(u, stages, grown, window, file.shape)  # kernels are compiled, once

@@ -1,9 +1,11 @@
 """NIfTI files by nibabel: scanners. Header and extensions come along byte for byte, scaling included."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whorl.errors import FileError
 from whorl.files.raw_volume import RawVolume, read_head
@@ -11,10 +13,7 @@ from whorl.files.volume import check_perpendicular, known_spacing
 
 
 class NiftiFile(RawVolume):
-    """The stored samples, before the header's scaling, which only stretches them; contrasts are in stored units.
-
-    A series in time is several volumes.
-    """
+    """The stored samples, and how the header scales them. A series in time is several volumes."""
 
     kind = "nifti"
 
@@ -31,6 +30,8 @@ class NiftiFile(RawVolume):
         self.dtype = self.stored.newbyteorder("=")
         if self.stored.fields is not None:
             raise FileError(f"{path}: colours in one sample each cannot be filtered. Save them as separate volumes.")
+        slope, shift = header.get_slope_inter()
+        self.scale, self.shift = float(slope or 1.0), float(shift or 0.0)
         zooms = (*header.get_zooms()[:3], 1.0, 1.0)[:3]
         self.spacing = known_spacing(zooms[::-1])
         self.head = read_head(path, int(header.get_data_offset()))
@@ -47,3 +48,23 @@ class NiftiFile(RawVolume):
                 if header.is_single and bytes(header["magic"].tobytes()).startswith((b"n+1", b"n+2")):
                     return header
         raise FileError(f"{path}: a NIfTI pair, an ANALYZE file or no NIfTI. Save it as one .nii or .nii.gz file.")
+
+
+def new_head(shape: Sequence[int], dtype: np.dtype[Any], axes: NDArray[Any], origin: NDArray[Any]) -> bytes:
+    """A header for samples ``(z, y, x)`` on a grid in millimetres to the left, to the back and up, as DICOM counts.
+
+    The rows of ``axes`` lead from a voxel to the next along z, y and x. NIfTI counts to the right and to the front.
+    """
+    import nibabel
+
+    affine = np.eye(4)
+    affine[:3, :3], affine[:3, 3] = axes[::-1].T, origin
+    affine[:2] *= -1
+    header: Any = nibabel.Nifti1Header()  # type: ignore[no-untyped-call]
+    header.set_data_dtype(dtype)
+    header.set_data_shape(shape[::-1])
+    header.set_qform(affine, code="scanner")
+    header.set_sform(affine, code="scanner")
+    header.set_xyzt_units("mm")
+    header["vox_offset"] = header.single_vox_offset
+    return bytes(header.binaryblock) + bytes(4)  # no extensions

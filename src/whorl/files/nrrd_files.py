@@ -1,10 +1,12 @@
 """NRRD files by pynrrd. The header comes along byte for byte."""
 
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whorl.errors import FileError
 from whorl.files.raw_volume import MAX_HEADER, PACKERS, RawVolume, read_head
@@ -84,3 +86,25 @@ def _spacing(path: Path, header: Any) -> tuple[float, ...] | None:
     if "spacings" in header:
         return known_spacing([float(size) for size in header["spacings"]][::-1])
     return None
+
+
+def new_head(shape: Sequence[int], dtype: np.dtype[Any], axes: NDArray[Any], origin: NDArray[Any]) -> bytes:
+    """A header for samples ``(z, y, x)`` on a grid in millimetres to the left, to the back and up.
+
+    The rows of ``axes`` lead from a voxel to the next along z, y and x.
+    """
+    kinds = {"f4": "float", "f8": "double"}
+    vectors = ["({})".format(",".join(f"{number:.17g}" for number in row)) for row in (*axes[::-1], origin)]
+    lines = [
+        "NRRD0004",
+        f"type: {kinds.get(dtype.str[1:], dtype.name)}",
+        "dimension: 3",
+        "space: left-posterior-superior",
+        f"sizes: {' '.join(str(size) for size in shape[::-1])}",
+        f"space directions: {' '.join(vectors[:3])}",
+        "kinds: domain domain domain",
+        "endian: little",
+        "encoding: raw",
+        f"space origin: {vectors[3]}",
+    ]
+    return ("\n".join(lines) + "\n\n").encode()

@@ -2,9 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +14,31 @@ from whorl.errors import FileError
 from whorl.files.base import OpenFile, one_line, reason
 from whorl.files.formats import SUFFIXES, kind_of
 from whorl.foundations.atomic import check_regular
+from whorl.foundations.samples import rounded, working_dtype
 
-VOLUME_SUFFIXES = {
-    ".mrc": "mrc",
-    ".map": "mrc",
-    ".rec": "mrc",
-    ".st": "mrc",
-    ".mrc.gz": "mrc",
-    ".map.gz": "mrc",
-    ".rec.gz": "mrc",
-    ".mrc.bz2": "mrc",
-    ".nii": "nifti",
-    ".nii.gz": "nifti",
-    ".nrrd": "nrrd",
+
+class Format(NamedTuple):
+    """How files of a kind are called, the module and the package that read them, and our class for them."""
+
+    suffixes: tuple[str, ...]
+    module: str
+    package: str
+    reader: str
+
+
+FORMATS = {
+    "mrc": Format(
+        (".mrc", ".map", ".rec", ".st", ".mrc.gz", ".map.gz", ".rec.gz", ".mrc.bz2"),
+        "mrcfile",
+        "mrcfile",
+        "mrc.MrcFile",
+    ),
+    "nifti": Format((".nii", ".nii.gz"), "nibabel", "nibabel", "nifti.NiftiFile"),
+    "nrrd": Format((".nrrd",), "nrrd", "pynrrd", "nrrd_files.NrrdFile"),
+    "dicom": Format((".dcm",), "pydicom", "pydicom", "dicom.DicomVolume"),
 }
-PACKAGES = {"mrc": ("mrcfile", "mrcfile"), "nifti": ("nibabel", "nibabel"), "nrrd": ("nrrd", "pynrrd")}
-"""What reads each kind: the module, and the package that brings it."""
+"""The kinds of volumes that have libraries of their own."""
+VOLUME_SUFFIXES = {suffix: kind for kind, found in FORMATS.items() for suffix in found.suffixes}
 SHEAR = 1e-3
 """Cosine of the angle between two axes from which on they do not count as perpendicular."""
 
@@ -46,7 +56,8 @@ class VolumeFile(OpenFile, ABC):
     """An open file with ``count`` volumes of one shape ``(z, y, x)``, each of ``channels`` channels.
 
     ``spacing`` is the size of a voxel along z, y and x in one unit, where the file says so. What else the file says is
-    carried on by :meth:`write`.
+    carried on by :meth:`write`, in its own kind unless ``written_as`` says otherwise. ``scale`` and ``shift`` make of
+    the samples the values that people know, such as Hounsfield units; filters and measurements take these.
     """
 
     path: Path
@@ -56,6 +67,23 @@ class VolumeFile(OpenFile, ABC):
     spacing: tuple[float, ...] | None
     count: int = 1
     channels: int = 1
+    written_as: tuple[str, ...] = ()
+    scale: float = 1.0
+    shift: float = 0.0
+
+    def values(self, samples: NDArray[Any]) -> NDArray[Any]:
+        """Samples as floats, in the units of the header."""
+        plain = samples.astype(working_dtype(self.dtype))
+        return plain if (self.scale, self.shift) == (1.0, 0.0) else plain * plain.dtype.type(self.scale) + self.shift
+
+    def samples_of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """What is stored for values: the other way round, rounded to the type of the file."""
+        scaled = values if (self.scale, self.shift) == (1.0, 0.0) else (values - self.shift) / self.scale
+        return rounded(scaled, self.dtype)
+
+    def is_folder(self, target: Path) -> bool:
+        """Whether what is written there is a folder."""
+        return SUFFIXES.get(target.suffix.lower()) == "zarr"
 
     def read(self, number: int, place: Box) -> NDArray[Any]:
         """Samples ``(c, z, y, x)`` in native byte order; whatever goes wrong is a FileError that names the file."""
@@ -83,13 +111,36 @@ class VolumeFile(OpenFile, ABC):
 
 
 def volume_kind(path: Path) -> str:
-    """The format of a volume by its name, where the name tells; empty for anything else.
+    """The format of a volume by its name, or DICOM by its contents; empty for anything else.
 
     >>> volume_kind(Path("brain.nii.gz")), volume_kind(Path("photo.png"))
     ('nifti', '')
     """
     name = path.name.lower()
-    return next((kind for suffix, kind in VOLUME_SUFFIXES.items() if name.endswith(suffix)), "")
+    known = next((kind for suffix, kind in VOLUME_SUFFIXES.items() if name.endswith(suffix)), "")
+    return known or ("dicom" if is_dicom(path) else "")
+
+
+def is_dicom(path: Path) -> bool:
+    """Whether a file is DICOM, or a folder holds some."""
+    try:
+        return any(map(dicom_inside, path.iterdir())) if path.is_dir() else dicom_inside(path)
+    except OSError:  # a folder that is closed to us
+        return False
+
+
+def dicom_inside(path: Path) -> bool:
+    """Whether a file is DICOM, by its mark or its name; lists of other files, which media carry, do not count."""
+    try:
+        other = path.name.startswith(".") or path.name.upper() == "DICOMDIR" or path.suffix.lower() in SUFFIXES
+        if other or not path.is_file():
+            return False
+        if path.suffix.lower() == ".dcm":
+            return True
+        with path.open("rb") as file:
+            return file.read(132)[128:] == b"DICM"
+    except OSError:
+        return False
 
 
 def open_volume(path: Path, asked: bool = False) -> VolumeFile | None:
@@ -128,10 +179,11 @@ def open_volume(path: Path, asked: bool = False) -> VolumeFile | None:
 
 def check_format(path: Path, file: VolumeFile) -> None:
     """Refuse a name of another format: each has a header of its own."""
-    if (volume_kind(path) or SUFFIXES.get(path.suffix.lower())) != file.kind:
-        raise FileError(
-            f"{path}: a volume keeps its header only in its own format, {file.kind.upper()}. Choose such a name."
-        )
+    kinds = file.written_as or (file.kind,)
+    if (volume_kind(path) or SUFFIXES.get(path.suffix.lower())) not in kinds:
+        words = " or ".join(kind.upper() for kind in kinds)
+        own = "keeps its header only in its own format" if kinds == (file.kind,) else "can be written in some formats"
+        raise FileError(f"{path}: a volume {own}, {words}. Choose such a name.")
 
 
 def check_perpendicular(path: Path, axes: NDArray[Any]) -> None:
@@ -152,14 +204,12 @@ def known_spacing(sizes: Sequence[Any]) -> tuple[float, ...] | None:
 
 def _opened(path: Path, kind: str, asked: bool) -> VolumeFile | None:
     if kind:
-        module, package = PACKAGES[kind]
-        if find_spec(module) is None:
-            raise FileError(f"{path}: {kind.upper()} needs the package {package}: pip install {package}.")
-        from whorl.files import mrc, nifti, nrrd_files
-
-        raw: dict[str, Callable[[Path, bool], VolumeFile]]
-        raw = {"mrc": mrc.MrcFile, "nifti": nifti.NiftiFile, "nrrd": nrrd_files.NrrdFile}
-        return raw[kind](path, asked)
+        known = FORMATS[kind]
+        if find_spec(known.module) is None:
+            raise FileError(f"{path}: {kind.upper()} needs the package {known.package}: pip install {known.package}.")
+        home, _, name = known.reader.partition(".")
+        file: VolumeFile = getattr(import_module(f"whorl.files.{home}"), name)(path, asked)
+        return file
     content = kind_of(path)
     if content == "zarr":
         from whorl.files.zarr_volume import zarr_volume

@@ -17,10 +17,9 @@ from torch import nn
 from whorl import __version__
 from whorl.automatic.samples import samples_read
 from whorl.errors import FileError
-from whorl.files.formats import SUFFIXES
 from whorl.files.volume import VolumeFile, check_format
 from whorl.foundations.atomic import beside, hidden
-from whorl.foundations.samples import rounded, working_dtype
+from whorl.foundations.samples import working_dtype
 from whorl.large.plan import RESERVE, Plan, plan, size_in_words, window_bytes, working_bytes
 from whorl.large.run import run, scaled
 from whorl.large.scratch import Journal, Scratch
@@ -33,11 +32,10 @@ SAMPLED = 2
 
 def sample_boxes(file: VolumeFile) -> Iterator[NDArray[Any]]:
     """Blocks ``(c, z, y, x)`` that stand for the volumes of a file when something is measured on them."""
-    kind = working_dtype(file.dtype)
     count = min(file.count, SAMPLED)
     for number in (index * file.count // count for index in range(count)):
         read = partial(file.read, number)
-        yield from samples_read(file.shape, lambda place, read=read: read(place).astype(kind))  # type: ignore[misc]
+        yield from samples_read(file.shape, lambda place, read=read: file.values(read(place)))  # type: ignore[misc]
 
 
 def plan_volume(
@@ -101,7 +99,7 @@ def filter_volume(
     check_format(target, file)
     chosen = plan_volume(file, stages, tile=tile, memory=memory)
     resumed = False
-    with beside(target, force, folder=SUFFIXES.get(target.suffix.lower()) == "zarr") as part, ExitStack() as stack:
+    with beside(target, force, folder=file.is_folder(target)) as part, ExitStack() as stack:
         _check_room(file, chosen, target)
         journals = stack.enter_context(_journals(file, target, chosen, device)) if chosen.count > 1 else []
         results = []
@@ -132,7 +130,7 @@ def _filter_one(
     advance: Callable[[float], None] | None,
 ) -> None:
     """Filter one volume into a scratch file, its samples rounded to the type of the file."""
-    kind, finish = working_dtype(file.dtype), chosen.finish
+    finish = chosen.finish
     result.reopen(file.channels, file.dtype)
 
     def read(window: Window) -> NDArray[Any]:
@@ -144,10 +142,10 @@ def _filter_one(
                 f"{file.path}: holds NaN or infinite voxels; one is at x, y, z = {where}. Fill them in first, "
                 "or cut them off."
             )
-        return block.astype(kind)
+        return file.values(block)
 
     def write(window: Window, block: NDArray[Any]) -> None:
-        samples = rounded(block, file.dtype)
+        samples = file.samples_of(block)
         result.write(window, samples if finish is None else finish(file.read(number, window.slices), samples))
         if journal is not None:
             result.flush()
