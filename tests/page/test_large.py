@@ -1,11 +1,14 @@
-"""Pictures larger than the page shows: noise and settings are those of all of it, and all of it is saved."""
+"""Large pictures and those with 16 bits: noise and settings are those of the file, and all of it is saved."""
 
+import base64
+import io
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tifffile
 import torch
 from PIL import Image
 
@@ -53,6 +56,47 @@ def test_all_of_a_picture_with_16_bits_is_saved_as_python_filters_it(drive: Any,
         top = (620 - 512) // 2
         assert np.abs(values - image[top : top + 512, left : left + 512] / 257).max() <= 0.5 + 1e-6
     assert said["same"]
+
+
+def test_tiff_files_are_read_and_saved_with_all_their_bits(drive: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    grey, colour = rng.integers(0, 65536, (47, 33), np.uint16), rng.integers(0, 256, (47, 33, 3), np.uint8)
+    smooth = np.linspace(0, 60000, 47 * 33 * 3).reshape(47, 33, 3).astype(np.uint16)
+    plain = np.repeat(np.arange(47, dtype=np.uint8)[:, None], 33, 1)
+    kinds: list[tuple[np.ndarray, dict[str, Any]]] = [
+        (grey, {}),
+        (grey, {"byteorder": ">", "rowsperstrip": 7}),
+        (colour, {"compression": "lzw", "predictor": True}),
+        (smooth, {"compression": "lzw", "rowsperstrip": 20}),
+        (smooth, {"compression": "zlib", "predictor": True, "tile": (16, 32)}),
+        (plain, {"compression": "packbits", "photometric": "minisblack"}),
+        (np.moveaxis(colour, -1, 0), {"planarconfig": "separate", "photometric": "rgb"}),
+    ]
+    files = [_tiff(image, **options) for image, options in kinds]
+    refused = [np.zeros((3, 9, 9), np.uint8), np.zeros((9, 9), np.float32)]
+    image = np.clip(257 * scene(48, 64, 3), 0, 65535).round().astype(np.uint16)
+    tifffile.imwrite(tmp_path / "in.tif", image)
+    places = {"path": str(tmp_path / "in.tif"), "target": str(tmp_path / "out.tif")}
+    contents = [base64.b64encode(file).decode() for file in [*files, *map(_tiff, refused)]]
+    found = drive("tiffs", contents=contents, model="perona-malik", lenient=True, **places)
+    *again, pages, floats = found["again"]
+    for (whole, options), content in zip(kinds, again, strict=True):
+        expected = np.moveaxis(whole, 0, -1) if "planarconfig" in options else whole
+        saved = tifffile.imread(io.BytesIO(base64.b64decode(content)))
+        assert saved.dtype == expected.dtype
+        assert np.array_equal(saved, expected), options
+    assert "several pages" in pages
+    assert "8 or 16 bits" in floats
+    assert (found["name"], "16 bits" in found["facts"]) == ("whorl.tif", True)
+    saved = tifffile.imread(tmp_path / "out.tif")
+    assert np.abs(saved.astype(int) - in_python(found["code"], image).astype(int)).max() <= 4  # as for PNG above
+
+
+def _tiff(image: np.ndarray, **options: Any) -> bytes:
+    file = io.BytesIO()
+    photometric = "rgb" if image.shape[-1] == 3 else "minisblack"
+    tifffile.imwrite(file, image, **{"photometric": photometric, **options})
+    return file.getvalue()
 
 
 @pytest.mark.parametrize(("model", "channels", "bits"), [("weickert-brox", 3, 8), ("eed", 1, 16), ("ced", 3, 16)])

@@ -36,7 +36,7 @@ def test_loads_by_itself_alone(drive: Any, address: str) -> None:
     assert all(url.startswith(address) for url in result["requests"])
     names = {url.rpartition("/")[2] for url in result["requests"]}
     assert "noise.js" in names  # the workers' requests are seen
-    assert not names & {"traces.js", "measure.safetensors", "png.js"}  # fetched when they are needed
+    assert not names & {"traces.js", "measure.safetensors", "png.js", "tiff.js"}  # fetched when they are needed
     assert result["title"].startswith("whorl")
 
 
@@ -80,6 +80,13 @@ def test_network_denoises_a_dropped_picture(drive: Any, photo: np.ndarray, model
     assert all(error >= 0 for error in result["errors"])
 
 
+def test_a_grey_picture_may_follow_a_colour_one_at_any_time(drive: Any, photo: np.ndarray) -> None:
+    grey = np.random.default_rng(0).integers(90, 160, (260, 1030), np.uint8)  # takes a while to be measured
+    seen = drive("colourThenGrey", colour=png(photo), grey=png(grey), lenient=True)
+    assert not seen["failure"]
+    assert "grey" in seen["facts"]
+
+
 def test_tiny_pictures_are_pictures(drive: Any) -> None:
     pictures = {"1 × 1": np.full((1, 1), 200, np.uint8), "5 × 2": np.full((2, 5, 3), (9, 99, 199), np.uint8)}
     said = drive(
@@ -94,7 +101,7 @@ def test_tiny_pictures_are_pictures(drive: Any) -> None:
 
 def test_what_is_no_picture_is_refused_in_words(drive: Any) -> None:
     result = drive("dropNotes")
-    assert result["failure"] == "“notes.png” is not a picture this browser can read. Try PNG, JPEG or WebP."
+    assert result["failure"] == "“notes.png” is not a picture this browser can read. Try PNG, TIFF, JPEG or WebP."
     assert "gerig" in result["code"]
 
 

@@ -380,3 +380,40 @@ export async function largePicture(page, { address, path, target, model, size })
   await download.saveAs(target);
   return { code, facts, measured, middle, right, same };
 }
+
+// TIFF files, read and written again by the page's own functions, with what was said of those it cannot read; then one is opened,
+// filtered and saved as a visitor does.
+export async function tiffs(page, { address, contents, path, target, model }) {
+  await page.goto(address);
+  await ready(page);
+  const again = await page.evaluate(async (contents) => {
+    const { readPicture, writerOf } = await import(new URL("js/files.js", location));
+    const one = async (content) => {
+      const bytes = Uint8Array.from(atob(content), (c) => c.charCodeAt(0));
+      const picture = await readPicture(new File([bytes], "in.tif")), { height, width } = picture, writer = await writerOf(picture);
+      const rows = Math.ceil(height / 3), band = (top) => ({ top, left: 0, width, height: Math.min(rows, height - top) });
+      for (let top = 0; top < height; top += rows) await writer.rows(picture.read(band(top)), [0, band(top).height]);
+      return btoa(String.fromCharCode(...new Uint8Array(await (await writer.blob()).arrayBuffer())));
+    };
+    const answers = [];
+    for (const content of contents) answers.push(await one(content).catch((error) => error.message));
+    return answers;
+  }, contents);
+  await page.setInputFiles("#file", path);
+  await page.waitForFunction(() => document.querySelector("#facts").innerText.includes("64 × 48"));
+  await page.selectOption("#model", model);
+  await ready(page);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("#save")]);
+  await download.saveAs(target);
+  return { again, code: await text(page, "#python"), facts: await text(page, "#facts"), name: download.suggestedFilename() };
+}
+
+// A colour picture, and a grey one while the curves of the first are still being drawn.
+export async function colourThenGrey(page, { address, colour, grey }) {
+  await openPhoto(page, address, colour);
+  await drop(page, { name: "grey.png", content: grey });
+  await page.waitForFunction(() => document.querySelector("#facts").innerText.includes("1030 × 260"));
+  await ready(page);
+  await page.waitForFunction(() => document.querySelector("#curves").dataset.complete);
+  return { failure: await page.locator("#failure").isVisible(), facts: await text(page, "#facts") };
+}

@@ -6,7 +6,7 @@ import { filterInBands } from "./bands.js";
 import { makeBrush } from "./brush.js";
 import { makeDial } from "./dial.js";
 import { cut, draftPart, paste } from "./draft.js";
-import { middleSquare, readPicture } from "./files.js";
+import { middleSquare, readPicture, writerOf } from "./files.js";
 import { METHODS, fill } from "./fill.js";
 import { CHOICES, Graphics } from "./graphics.js";
 import { masterSize } from "./master.js";
@@ -158,6 +158,8 @@ const waiting = () => { get("facts").dataset.wanted = "…"; };
 // ---- pictures
 
 async function takePicture() {
+  proof.pause(); // its plans are for the picture before
+  ++pictures;
   const square = state.own ? middleSquare(state.own, masterSize(VIEW)) : { scene: state.scene };
   await pool.tell("take", { ...square, seed: SEED });
   brush.forget();
@@ -336,7 +338,12 @@ const panel = makePanel({
 
 // ---- files
 
-const writePng = async (...picture) => (await import("./png.js")).writePng(...picture); // fetched when it is needed
+async function written(planes, picture) {
+  const writer = await writerOf({ bits: 8, kind: "png", ...picture, channels: planes.length });
+  await writer.rows(planes, [0, picture.height]);
+  return writer.blob();
+}
+
 function download(blob, name) {
   const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(blob), download: name });
   link.click();
@@ -347,12 +354,12 @@ function download(blob, name) {
 async function savePicture() {
   const { dataset } = get("facts");
   while (dataset.of !== dataset.wanted) await new Promise((resolve) => setTimeout(resolve, 50)); // no draft is saved
-  const { output, height, width } = stage.result, { own, mode } = state;
-  if (!own || shownWhole(own)) return download(await writePng(output, height, width, own?.bits), "whorl.png");
+  const { output, height, width } = stage.result, { own, mode } = state, name = `whorl.${own?.kind ?? "png"}`;
+  if (!own || shownWhole(own)) return download(await written(output, own ?? { height, width }), name);
   get("save").disabled = true;
   try {
     progress(0);
-    download(mode === "fill" ? await pasteWhole(own, own.part, output) : await filterWhole(pool, own, plannedFor(output), { group: "file", progress }), "whorl.png");
+    download(mode === "fill" ? await pasteWhole(own, own.part, output) : await filterWhole(pool, own, plannedFor(output), { group: "file", progress }), name);
     progress(null);
   } finally {
     get("save").disabled = false;
@@ -364,7 +371,7 @@ async function saveMask() {
   const { height, width } = shownPicture, part = state.own?.part ?? { top: 0, left: 0, height, width };
   const size = state.own ?? part, plane = new Float32Array(size.height * size.width), mask = brush.mask().map((v) => 255 * v);
   for (let y = 0; y < height; ++y) plane.set(mask.subarray(y * width, (y + 1) * width), (part.top + y) * size.width + part.left);
-  download(await writePng([plane], size.height, size.width), "mask.png");
+  download(await written([plane], { height: size.height, width: size.width }), "mask.png");
 }
 
 async function loadMask(file) {

@@ -65,18 +65,12 @@ export class PngWriter {
 }
 
 // Rounded half to even within 16 bits, as Python does.
-function toDeep(value) {
+export function toDeep(value) {
   const v = Math.min(Math.max(value * DEEP, 0), 65535), low = Math.floor(v), rest = v - low;
   return low + (rest > 0.5 || (rest === 0.5 && low % 2 === 1) ? 1 : 0);
 }
 
-export async function writePng(planes, height, width, bits = 8) {
-  const writer = new PngWriter(height, width, planes.length, bits);
-  await writer.rows(planes, [0, height]);
-  return writer.blob();
-}
-
-// { height, width, samples, values }, row by row and pixel by pixel, of a file of 16 bits; null for any other.
+// { height, width, bits, samples, values }, row by row and pixel by pixel, of a file of 16 bits; null for any other.
 export async function readDeep(file) {
   const head = new DataView(await file.slice(0, 33).arrayBuffer());
   if (head.byteLength < 33 || SIGNATURE.some((byte, k) => head.getUint8(k) !== byte)) return null;
@@ -92,7 +86,7 @@ export async function readDeep(file) {
     for (let i = 0; i < size; i += 2) values[k++] = (row[i] << 8) | row[i + 1];
     above = row;
   }
-  return { height, width, samples, values };
+  return { height, width, bits, samples, values };
 }
 
 async function unpacked(file) {

@@ -1,6 +1,7 @@
 // A large picture: a part of it is shown at full size, and all of it is filtered in windows of rows and saved.
 
 import { filterInBands } from "./bands.js";
+import { writerOf } from "./files.js";
 
 const LARGEST = 1024, PART = 512; // pixels along the longer side of a picture shown as a whole, and of a part of a larger one
 const PIXELS = 2 ** 22; // of a window, about
@@ -36,8 +37,8 @@ export async function pasteWhole(picture, part, planes) {
 }
 
 // `make(first, last)` gives planes, and which of their rows are those of the window.
-async function inWindows({ height, width, channels, bits }, rows, progress, make) {
-  const { PngWriter } = await import("./png.js"), writer = new PngWriter(height, width, channels, bits);
+async function inWindows(picture, rows, progress, make) {
+  const { height } = picture, writer = await writerOf(picture);
   for (let first = 0; first < height; first += rows) {
     progress(first / height);
     await writer.rows(...await make(first, Math.min(height, first + rows)));
