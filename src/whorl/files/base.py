@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
@@ -168,6 +169,14 @@ def one_line(path: Path, remedy: str = "Convert it to a tiled TIFF or to zarr.")
         raise FileError(f"{path}: cannot be read ({why}). Check the file and its permissions.") from None
     except Exception as error:  # decoders fail in many ways: zlib.error, IndexError, RuntimeError, ...
         raise FileError(f"{path}: damaged or unreadable ({reason(error)}). Get the file again.") from None
+
+
+def needed(package: str, path: Path | str, what: str) -> Any:
+    """A package without which ``what`` cannot be read or written."""
+    try:
+        return import_module(package)
+    except ModuleNotFoundError:
+        raise FileError(f"{path}: {what} needs {package}. Install it with: pip install {package}") from None
 
 
 def reason(error: BaseException) -> str:

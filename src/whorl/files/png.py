@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Frame, Reader, WholeCanvas, WholePage, Writer, check_size
+from whorl.files.base import MAX_PIXELS, Frame, Reader, WholeCanvas, WholePage, Writer, check_size, needed
 from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.pillow import decoded
 from whorl.files.tiff_directory import exif_of, exif_tags, orientation_in
@@ -26,6 +26,7 @@ MAX_CHUNK = 2**26  # bytes of the describing chunks together
 MAX_PROFILE = 2**24  # bytes of a decompressed colour profile
 INFLATION = 1032  # deflate cannot expand further, so a file's length bounds the picture in it
 INCH = 0.0254  # metres
+DEEP = "16-bit colour in PNG"
 
 
 class PngReader(Reader):
@@ -93,14 +94,14 @@ class _PngPage(WholePage):
         if self.depth < 16 or (self.kind == 0 and not self.transparent):
             mode = {("grey", 0): "L", ("grey", 1): "LA", ("rgb", 0): "RGB", ("rgb", 1): "RGBA"}
             return decoded(self.path, "PNG", None if self.depth == 16 else mode[self.layout.colour, self.layout.kept])
-        samples: NDArray[Any] = _imagecodecs(self.path).png_decode(self.path.read_bytes())
+        samples: NDArray[Any] = needed("imagecodecs", self.path, DEEP).png_decode(self.path.read_bytes())
         return samples
 
 
 def _encoded(canvas: WholeCanvas) -> bytes:
     samples = canvas.samples[..., 0] if canvas.layout.channels == 1 else canvas.samples
     if not _by_pillow(canvas.layout):
-        return bytes(_imagecodecs("PNG").png_encode(np.ascontiguousarray(samples)))
+        return bytes(needed("imagecodecs", "PNG", DEEP).png_encode(np.ascontiguousarray(samples)))
     from PIL import Image
 
     stream = io.BytesIO()
@@ -113,16 +114,6 @@ def _by_pillow(layout: Layout) -> bool:
     return layout.dtype == np.uint8 or layout.channels == 1
 
 
-def _imagecodecs(path: Path | str) -> Any:
-    try:
-        import imagecodecs
-    except ModuleNotFoundError:
-        raise FileError(
-            f"{path}: 16-bit colour in PNG needs imagecodecs. Install it with: pip install imagecodecs"
-        ) from None
-    return imagecodecs
-
-
 def _check_colours(layout: Layout, name: str) -> None:
     if layout.dtype not in (np.uint8, np.uint16):
         raise FileError(f"{name}: PNG holds 8- or 16-bit whole numbers, not {layout.dtype}. Write .tif or .zarr.")
@@ -131,7 +122,7 @@ def _check_colours(layout: Layout, name: str) -> None:
             f"{name}: PNG holds grey or RGB, not {layout.channels} channels of {layout.colour}. Write .tif."
         )
     if not _by_pillow(layout):
-        _imagecodecs(name)
+        needed("imagecodecs", name, DEEP)
 
 
 def _chunks(path: Path) -> list[tuple[bytes, bytes]]:

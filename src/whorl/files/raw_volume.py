@@ -58,7 +58,8 @@ class RawVolume(VolumeFile):
 
     def write(self, part: Path, name: str, result: Result) -> None:
         """The header, then the samples slab by slab."""
-        with open_packed(part, "wb", self.packing(name)) as file:
+        packing = self.packing(name)
+        with PACKERS[packing](part, "wb", 6) if packing else part.open("wb") as file:
             file.write(self.header(result))
             self.pour(file, result)
 
@@ -116,12 +117,6 @@ def _open_plain(path: Path, wanted: int, skip: int, packing: str | None) -> IO[b
         copy.close()
         raise
     return copy
-
-
-def open_packed(path: Path, mode: str, packing: str) -> IO[Any]:
-    """A file to write into that packs what it gets."""
-    file: IO[Any] = PACKERS[packing](path, mode, 6) if packing else path.open(mode)
-    return file
 
 
 class RawSamples:

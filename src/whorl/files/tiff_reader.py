@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Page, Reader, check_segment, check_size
+from whorl.files.base import MAX_PIXELS, Page, Reader, check_segment, check_size, needed
 from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.tiff_directory import directories, orientation_in
 from whorl.files.tiff_tags import IPTC, XMP, carried_tags, exif_in, only_tiff, resolution, spacing
@@ -32,10 +32,7 @@ class TiffReader(Reader):
     """
 
     def __init__(self, path: Path, max_pixels: int = MAX_PIXELS) -> None:
-        try:
-            import tifffile
-        except ModuleNotFoundError:
-            raise FileError(f"{path}: TIFF needs tifffile. Install it with: pip install tifffile imagecodecs") from None
+        tifffile = needed("tifffile", path, "TIFF")
         directories(path)
         self.file = tifffile.TiffFile(path)
         try:

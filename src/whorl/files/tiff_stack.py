@@ -2,7 +2,6 @@
 
 import math
 import tempfile
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -37,12 +36,8 @@ def tiff_stack(path: Path, asked: bool) -> "TiffStack | None":
     return None
 
 
-@dataclass(frozen=True)
-class Outer:
-    """The axes that count the pages of a file, slowest first, such as ``TZC``, and their sizes."""
-
-    names: str
-    sizes: tuple[int, ...]
+Outer = dict[str, int]
+"""The axes that count the pages of a file, slowest first, such as T, Z and C, and their sizes."""
 
 
 class TiffStack(VolumeFile):
@@ -60,13 +55,12 @@ class TiffStack(VolumeFile):
             raise FileError(
                 f"{path}: pages of different size or type are no volume. Filter them with --pages separate."
             )
-        size = dict(zip(axes.names, axes.sizes, strict=True))
         self.layout, self.dtype = layout, layout.dtype
-        self.shape = (size["Z"], layout.height, layout.width)
-        self.paged = layout.filtered == 1 and "C" in size  # channels lie in pages of their own
-        self.channels = size["C"] if self.paged else layout.filtered
-        self.outer = [name for name in axes.names if name != "Z" and not (self.paged and name == "C")]
-        self.count = math.prod(size[name] for name in self.outer)
+        self.shape = (axes["Z"], layout.height, layout.width)
+        self.paged = layout.filtered == 1 and "C" in axes  # channels lie in pages of their own
+        self.channels = axes["C"] if self.paged else layout.filtered
+        self.outer = [name for name in axes if name != "Z" and not (self.paged and name == "C")]
+        self.count = math.prod(axes[name] for name in self.outer)
         self.spacing = _spacing(reader)
         self.copy: RawSamples | None = None
 
@@ -88,18 +82,11 @@ class TiffStack(VolumeFile):
 
     def _pages(self, number: int, section: int) -> list[int]:
         """The numbers of the pages that hold a section: one, or one for each channel."""
-        at = {"Z": section}
-        for name in reversed(self.outer):
-            size = self.axes.sizes[self.axes.names.index(name)]
-            number, at[name] = divmod(number, size)
-        found = []
-        for channel in range(self.channels if self.paged else 1):
-            at["C"] = channel if self.paged else at.get("C", 0)
-            index = 0
-            for name, size in zip(self.axes.names, self.axes.sizes, strict=True):
-                index = index * size + at[name]
-            found.append(index)
-        return found
+        outer = np.unravel_index(number, [self.axes[name] for name in self.outer])
+        at = {**dict(zip(self.outer, map(int, outer), strict=True)), "Z": section}
+        places = [at | {"C": channel} for channel in range(self.channels)] if self.paged else [at]
+        sizes = tuple(self.axes.values())
+        return [int(np.ravel_multi_index([place[name] for name in self.axes], sizes)) for place in places]
 
     def _unpacked(self) -> RawSamples:
         """A copy on disk, where windows would have to decode every strip of a page many times."""
@@ -140,31 +127,25 @@ def _outer_axes(reader: TiffReader, asked: bool) -> Outer | None:
     """The axes that count the pages, where one of them is z; with ``asked`` an unnamed one is z."""
     series = reader.file.series
     count = len(reader.pages)
-    names: str = "Z"
-    sizes: tuple[int, ...] = (count,)
+    found = [("I", count)]
     if len(series) == 1:
-        found = [
-            (name, int(size))
-            for name, size in zip(series[0].axes, series[0].shape, strict=True)
-            if name not in "YXS" and size > 1
-        ]
-        if math.prod(size for _, size in found) == count:
-            names, sizes = "".join(name for name, _ in found), tuple(size for _, size in found)
-            in_order = [page.index for page in series[0].pages if page is not None]
-            if names and "Z" in names and in_order != sorted(in_order):
-                raise FileError(f"{reader.pages[0].path}: its pages are not in the order of its axes. Save it again.")
-            if "Z" in names:
-                return Outer(names, sizes)
+        named = [(name, int(size)) for name, size in zip(series[0].axes, series[0].shape, strict=True)]
+        named = [(name, size) for name, size in named if name not in "YXS" and size > 1]
+        if math.prod(size for _, size in named) == count:
+            found = named
+    axes, path = dict(found), reader.pages[0].path
+    if "Z" in axes and len(axes) == len(found):
+        in_order = [page.index for page in series[0].pages if page is not None]
+        if in_order != sorted(in_order):
+            raise FileError(f"{path}: its pages are not in the order of its axes. Save it again.")
+        return axes
     if not asked or count == 1:
         return None
-    unnamed = [name for name in names if name in UNKNOWN]
-    if len(unnamed) == 1:
-        names = names.replace(unnamed[0], "Z")
-    if "Z" not in names:
-        raise FileError(
-            f"{reader.pages[0].path}: its axes are {names}, none of which is z. Filter it with --pages separate."
-        )
-    return Outer(names, sizes)
+    unnamed = [name for name, _ in found if name in UNKNOWN]
+    if len(unnamed) != 1:
+        names = "".join(name for name, _ in found)
+        raise FileError(f"{path}: its axes are {names}, none of which is z. Filter it with --pages separate.")
+    return {"Z" if name in unnamed else name: size for name, size in found}
 
 
 def _spacing(reader: TiffReader) -> tuple[float, ...] | None:

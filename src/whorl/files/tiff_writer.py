@@ -54,7 +54,7 @@ class TiffWriter(Writer):
         self.stream = stream
         stream.write(bytes(HEADER))
         self.canvases: tuple[_TiffCanvas, ...]
-        if _is_imagej(frames[0][1]):
+        if any(tag.code == 270 and tag.data.startswith(b"ImageJ=") for tag in frames[0][1].tags):
             places = [HEADER, *(HEADER + end for end in itertools.accumulate(layout.nbytes for layout, _ in frames))]
             self.canvases = tuple(
                 _Plain(stream, *frame, place) for frame, place in zip(frames, places[:-1], strict=True)
@@ -72,33 +72,24 @@ class TiffWriter(Writer):
         big = length >= 2**32
         link = 8 if big else 4  # where the offset of the next directory is to be written
         for tags, *levels in tables:
-            offsets = []
-            for level in levels:
-                offsets.append(self._start())
-                self._directory(offsets[-1], level, big)
+            offsets = [self._directory(level, big)[0] for level in levels]
             if offsets:
                 tags.append(Tag(SUB_DIRECTORIES, LONG8, len(offsets), np.array(offsets, "<u8").tobytes()))
-            start = self._start()
-            self._patch(link, start.to_bytes(8 if big else 4, "little"))
-            link = self._directory(start, tags, big)
-        self._patch(0, b"II+\0\x08\0\0\0" if big else b"II*\0")
+            start, following = self._directory(tags, big)
+            self._put(link, start.to_bytes(8 if big else 4, "little"))
+            link = following
+        self._put(0, b"II+\0\x08\0\0\0" if big else b"II*\0")
 
-    def _start(self) -> int:
-        """Where the next directory can begin: at an even place."""
+    def _directory(self, tags: list[Tag], big: bool) -> tuple[int, int]:
+        """Write one directory at the end, at an even place: that place, and where its link to the next one lies."""
         end = self.stream.seek(0, 2)
-        return end + end % 2
+        data, link = packed(tags, end + end % 2, big)
+        self._put(end + end % 2, data)
+        return end + end % 2, link
 
-    def _patch(self, place: int, data: bytes) -> None:
+    def _put(self, place: int, data: bytes) -> None:
         self.stream.seek(place)
         self.stream.write(data)
-        self.stream.seek(0, 2)
-
-    def _directory(self, start: int, tags: list[Tag], big: bool) -> int:
-        """Write one directory at ``start`` and give the place of its link to the next."""
-        data, link = packed(tags, start, big)
-        self.stream.seek(start)
-        self.stream.write(data)
-        return link
 
 
 class _TiffCanvas(Canvas):
@@ -226,18 +217,13 @@ def _segmented(stream: BinaryIO, layout: Layout, metadata: Metadata) -> _Deflate
     return _Deflated(stream, layout, metadata, (rows, layout.width), tiled=False)
 
 
-def _is_imagej(metadata: Metadata) -> bool:
-    return any(tag.code == 270 and tag.data.startswith(b"ImageJ=") for tag in metadata.tags)
-
-
 def _deflated(data: bytes) -> bytes:
     """The data in zlib format; by libdeflate where it is installed, which is three times as fast."""
     try:
         from imagecodecs import deflate_encode
     except ModuleNotFoundError:
         return zlib.compress(data, 4)
-    packed = bytes(deflate_encode(data, 4))
-    return packed
+    return bytes(deflate_encode(data, 4))
 
 
 def _description(layout: Layout, metadata: Metadata) -> list[Tag]:
@@ -256,14 +242,13 @@ def _description(layout: Layout, metadata: Metadata) -> list[Tag]:
     if metadata.comment is not None:
         said = b"".join(tag.data for tag in tags if tag.code == 270) + metadata.comment.rstrip(b"\0") + b"\0"
         tags = [*(tag for tag in tags if tag.code != 270), Tag(270, ASCII, len(said), said)]
-    if metadata.resolution is not None:
-        for code, value in zip((282, 283), metadata.resolution, strict=True):
+    density, unit = metadata.resolution, next(unit for unit, scale in INCHES.items() if scale == 1.0)
+    if density is None and metadata.aspect != (1.0, 1.0):
+        density, unit = (1 / metadata.aspect[1], 1 / metadata.aspect[0]), NO_UNIT
+    if density is not None:
+        for code, value in zip((282, 283), density, strict=True):
             tags.append(Tag(code, RATIONAL, 1, np.array(_fraction(value), "<u4").tobytes()))
-        tags.append(_numbers(296, SHORT, next(unit for unit, scale in INCHES.items() if scale == 1.0)))
-    elif metadata.aspect != (1.0, 1.0):
-        for code, size in zip((282, 283), reversed(metadata.aspect), strict=True):
-            tags.append(Tag(code, RATIONAL, 1, np.array(_fraction(1 / size), "<u4").tobytes()))
-        tags.append(_numbers(296, SHORT, NO_UNIT))
+        tags.append(_numbers(296, SHORT, unit))
     return tags
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import BLOCKS, MAX_PAGES, Canvas, Frame, Page, Reader, Writer, check_segment, check_size
+from whorl.files.base import BLOCKS, MAX_PAGES, Canvas, Frame, Page, Reader, Writer, check_segment, check_size, needed
 from whorl.files.layout import Colour, Layout, Metadata, plain_samples
 from whorl.files.ome_zarr import KEY, Multiscale, attributes_of, described, multiscale_of, turned, upright, write_levels
 from whorl.foundations.atomic import check_regular
@@ -72,7 +72,7 @@ class ZarrWriter(Writer):
     holds, carries = tuple(BLOCKS), "array"
 
     def __init__(self, path: Path, name: str, frames: Sequence[Frame]) -> None:
-        zarr = _zarr(path)
+        zarr = needed("zarr", path, "zarr")
         layout, metadata = frames[0]
         if len({(other, about.orientation, about.white_is_zero, about.premultiplied) for other, about in frames}) > 1:
             raise FileError(f"{name}: pages of different size, type or turn do not fit one zarr array. Write .tif.")
@@ -190,7 +190,7 @@ def place_of(
 
 def _opened(path: Path) -> tuple[Any, Multiscale | None]:
     """The array, and the OME-Zarr image whose full size it is, if it is one."""
-    zarr = _zarr(path)
+    zarr = needed("zarr", path, "zarr")
     found = zarr.open(store=_checked_store()(path, read_only=True), mode="r")
     if isinstance(found, zarr.Array):
         return found, None
@@ -232,11 +232,3 @@ def _checked_store() -> Any:
             return await super().get(key, *how, **more)
 
     return CheckedStore
-
-
-def _zarr(path: Path) -> Any:
-    try:
-        import zarr
-    except ModuleNotFoundError:
-        raise FileError(f"{path}: zarr needs the package zarr. Install it with: pip install zarr") from None
-    return zarr
