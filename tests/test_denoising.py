@@ -168,5 +168,52 @@ def test_the_pages_of_a_stack_have_one_noise(micrograph):
     assert np.abs(found[1] - found[0][::-1]).max() < 2e-3
     with pytest.raises(ValueError, match="name the channel_axis, usually -1; for a stack the page_axis"):
         whorl.denoise(stack)
-    with pytest.raises(ValueError, match="Leave network out"):
-        whorl.denoise(stack, page_axis=0, network="photo-grey")
+
+
+def test_a_map_of_the_noise_is_followed():
+    """Noise 8 on the left, 40 on the right: better on both sides than one number for both."""
+    clean = scene(96)
+    levels = np.where(np.arange(96) < 48, 8.0, 40.0) + np.zeros_like(clean)
+    noisy = clean + levels * np.random.default_rng(4).normal(size=clean.shape)
+    found, even = whorl.denoise(noisy, levels), whorl.denoise(noisy, 29.0)
+    for side in (np.s_[:, :48], np.s_[:, 48:]):
+        assert error(found[side], clean[side]) < 0.9 * error(even[side], clean[side])
+    colour = whorl.denoise(np.stack([noisy] * 3), torch.from_numpy(levels), channel_axis=0)
+    assert error(colour[1][:, :48], clean[:, :48]) < 0.5 * 8**2
+    half = whorl.denoise(noisy, np.where(levels > 10, levels, 0.0))
+    np.testing.assert_allclose(half[:, :48], noisy[:, :48], rtol=1e-12)  # no noise, nothing to remove
+
+
+@pytest.mark.parametrize("network", [None, "photo-grey", "isotropic-0.41"])
+def test_pages_of_a_batch_may_have_noise_of_their_own(network):
+    clean = scene(64)
+    stack = np.stack([clean + level * np.random.default_rng(7).normal(size=clean.shape) for level in (10.0, 30.0)], 1)
+    found = whorl.denoise(stack, [10.0, 30.0], page_axis=1, network=network)
+    assert found.shape == stack.shape
+    for page, level in enumerate((10.0, 30.0)):
+        assert error(found[:, page], clean) < 0.7 * level**2
+    if network != "isotropic-0.41":
+        maps = np.moveaxis(np.array([10.0, 30.0])[:, None, None] + np.zeros((2, 64, 64)), 0, 1)
+        np.testing.assert_allclose(whorl.denoise(stack, maps, page_axis=1, network=network), found, atol=2e-3)
+    equal = whorl.denoise(stack, 20.0, page_axis=1, network=network)
+    np.testing.assert_allclose(whorl.denoise(stack, [20.0, 20.0], page_axis=1, network=network), equal, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("noise", "words"),
+    [
+        ([10.0, 20.0], r"the noise has shape \(2,\). Give one number, one for each of 1 page"),
+        (np.zeros((8, 9)), "not 0 alone"),
+        (np.full((8, 9), np.nan), "finite standard deviations"),
+        (-np.ones((8, 9)), "0 or larger"),
+    ],
+)
+def test_maps_that_do_not_fit_are_refused(noise, words):
+    with pytest.raises(ValueError, match=words):
+        whorl.denoise(scene(64)[:8, :9], noise)
+
+
+@pytest.mark.parametrize("network", ["photo-27k", "isotropic-0.41"])
+def test_networks_of_one_level_take_no_map(network):
+    with pytest.raises(ValueError, match="no map. Use photo-grey"):
+        whorl.denoise(scene(32), np.linspace(20, 30, 32) + np.zeros((32, 32)), network=network)

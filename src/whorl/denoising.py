@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from whorl.automatic import NoiseModel, samples_of
@@ -18,11 +19,12 @@ from whorl.engines.selection import undisturbed
 from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.arrays import from_tensor, placed, to_tensor
+from whorl.foundations.other_libraries import any_array
 from whorl.networks.adaptation import adapted
 from whorl.networks.cards import shared
 from whorl.networks.denoiser import Denoiser, value_range
 from whorl.networks.real_noise import RealDenoiser, real_denoiser
-from whorl.networks.trained import TrainedNetwork
+from whorl.networks.trained import TrainedNetwork, levels_told
 
 __all__ = ["COLOUR", "GREY", "Denoising", "denoise"]
 
@@ -150,9 +152,10 @@ class Denoising:
         return Remover(found, expected)
 
 
+@any_array
 def denoise(
     image: Array,
-    noise: float | NoiseModel | str | None = None,
+    noise: float | NoiseModel | str | ArrayLike | None = None,
     *,
     channel_axis: int | None = None,
     page_axis: int | None = None,
@@ -170,15 +173,16 @@ def denoise(
 
     Parameters
     ----------
-    image : numpy.ndarray or torch.Tensor
-        ``(y, x)``, or colour with a ``channel_axis``. Integers come back rounded, in the type of the image.
-    noise : float, NoiseModel or "rician", optional
-        Standard deviation of white noise in the image's own units, a model of the noise, or ``"rician"`` for magnitudes
-        of magnetic resonance; measured by default.
+    image : array
+        Of any library, as for :func:`whorl.diffuse`: ``(y, x)``, or colour with a ``channel_axis``. Integers come back
+        rounded, in the type of the image.
+    noise : float, array, NoiseModel or "rician", optional
+        Standard deviation of white noise in the image's own units, as one number, one for each page, or a map with one
+        for each pixel; a model of the noise, or ``"rician"`` for magnitudes of magnetic resonance; measured by default.
     channel_axis : int, optional
         The axis of the channels; None for a grey image.
     page_axis : int, optional
-        The axis of the pages of a stack or film, which have one noise together; not for a network that is told.
+        The axis of the pages of a stack, film or batch, which have one noise together unless told otherwise.
     channels : "separate" or "joint", optional
         Whether channels are dyes with noise of their own each, or colours of one picture; by default three channels are
         colours, and others are not.
@@ -198,21 +202,19 @@ def denoise(
     >>> bool(denoise(noisy, noise=25).std() < 5)
     True
     """
-    policy = Denoising(network, noise, channels=channels, adapt=adapt)
-    if network is not None and page_axis is not None:
-        raise ValueError("denoise: pages are for the networks that are chosen by the picture. Leave network out.")
     if network is not None and not isinstance(noise, NoiseModel | str):
         # A wrong axis has no channels here, and is refused with everything else that is wrong with the image.
         count = [] if channel_axis is None else [*getattr(image, "shape", ())][channel_axis:][:1]
-        alone: Array = policy.loaded(*count or [1]).denoise(image, noise, channel_axis=channel_axis, device=device)
-        return alone
+        told = Denoising(network, channels=channels, adapt=adapt).loaded(*count or [1])
+        return cast(Array, told.denoise(image, noise, channel_axis=channel_axis, page_axis=page_axis, device=device))
     u = to_tensor(image, channel_axis, "denoise", page_axis)
     if u.dim() != 4:
         raise ShapeError(
             f"denoise: expected a picture (y, x), got shape {tuple(image.shape)}. "
             "For colour name the channel_axis, usually -1; for a stack the page_axis."
         )
-    validation.finite(u, "denoise")
+    deviation, levels = levels_told(noise, u, channel_axis, page_axis)
+    policy = Denoising(network, deviation, channels=channels, adapt=adapt)
     samples = samples_of(u)
     found = policy.measured(lambda: samples)
     target = u.device if device is None else torch.device(device)
@@ -220,14 +222,17 @@ def denoise(
     with undisturbed(u):
         remover = policy.remover(found, samples, eight_bits=eight_bits, device=target)
     if remover.why:
-        warnings.warn(f"denoise: {remover.why}", stacklevel=2)
+        warnings.warn(f"denoise: {remover.why}", stacklevel=validation.outside())
     elif remover.doubt and isinstance(noise, NoiseModel):
-        warnings.warn(f"denoise: {remover.doubt}", stacklevel=2)
+        warnings.warn(f"denoise: {remover.doubt}", stacklevel=validation.outside())
     result: Any = image
     if remover.apply is None:
         result = result.clone() if isinstance(result, Tensor) else result.copy()
     else:
         with undisturbed(u), torch.no_grad():
-            pages = torch.cat([remover.apply(page.to(target)) for page in u.split(1)])
+            each: list[Any] = [remover.apply] * len(u)
+            if levels is not None:
+                each = [replace(cast(Denoiser, remover.apply), noise=level) for level in levels.to(target).split(1)]
+            pages = torch.cat([apply(page.to(target)) for apply, page in zip(each, u.split(1), strict=True)])
             result = from_tensor(pages, image, channel_axis, page_axis)
     return cast(Array, result)

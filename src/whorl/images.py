@@ -11,6 +11,7 @@ from whorl.automatic import Filtering, samples_of
 from whorl.diffusivities import Diffusivity
 from whorl.errors import ShapeError
 from whorl.foundations.arrays import from_tensor, placed, to_tensor
+from whorl.foundations.other_libraries import any_array
 from whorl.foundations.types import SpacingLike
 from whorl.schemes import Progress
 
@@ -25,6 +26,7 @@ FEW = 4
 """A first or last axis of so many entries or fewer may hold channels."""
 
 
+@any_array
 def diffuse(
     image: Array,
     model: str | models.Model | nn.Module = "weickert-brox",
@@ -51,7 +53,9 @@ def diffuse(
 
     Parameters
     ----------
-    image : numpy.ndarray or torch.Tensor
+    image : array
+        Of NumPy, PyTorch, xarray, ITK, SimpleITK or Pillow, with what it knows of itself (size of pixels, coordinates),
+        or anything with ``__dlpack__`` or ``__array__``, such as arrays of zarr.
         Every axis but ``channel_axis`` and ``page_axis`` is space: two axes ``(y, x)`` are an image, three
         ``(z, y, x)`` a volume.
         Integers are filtered in float and rounded half to even within the range of their type; type, shape and dtype of

@@ -102,7 +102,7 @@ def labels(parts: Sequence[Tensor], caller: str) -> bool:
     """Whether the picture holds labels, which have no noise, and is to be copied; said in a warning."""
     if found := labelled(parts):
         words = f"{caller}: areas of one whole number each, such as labels, have no noise: copied."
-        warnings.warn(words, stacklevel=5)
+        warnings.warn(words, stacklevel=validation.outside())
     return found
 
 
@@ -123,6 +123,6 @@ def noise_to_remove(noise: float | None, samples: Samples, caller: str) -> float
         warnings.warn(
             f"{caller}(noise={level:.4g}): the noise measured in this image is {measured:.4g}. Give the noise in the "
             "units of the image, or leave it out.",
-            stacklevel=4,
+            stacklevel=validation.outside(),
         )
     return level

@@ -37,6 +37,7 @@ from whorl.automatic.samples import samples_of
 from whorl.engines.cpu.threads import alone
 from whorl.foundations import validation
 from whorl.foundations.arrays import to_tensor
+from whorl.foundations.other_libraries import opened
 
 BINS = 24
 """Bins of the grey value."""
@@ -64,7 +65,7 @@ def noise(
 
     Parameters
     ----------
-    image : numpy.ndarray or torch.Tensor
+    image : array
         As for :func:`whorl.diffuse`.
     channel_axis : int, optional
         The axis of the channels, which have each their own noise; None for a grey image or volume.
@@ -81,7 +82,9 @@ def noise(
     >>> 1.8 < model.gain[0] < 2.2, model.correlation
     (True, (0.0,))
     """
-    u = to_tensor(image, channel_axis, "noise", page_axis=page_axis)
+    found = opened(image, "noise", [axis for axis in (channel_axis, page_axis) if axis is not None])
+    channel_axis = found.channel_axis if channel_axis is None else channel_axis
+    u = to_tensor(found.array, channel_axis, "noise", page_axis=page_axis)
     return noise_model(samples_of(u), kind)
 
 

@@ -1,6 +1,7 @@
 """Checks at the public entries. Each message names the caller's value and the remedy; inside, code trusts its input."""
 
 import math
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Real
@@ -152,6 +153,14 @@ def spacing(value: Any, caller: str) -> Spacing:
     if not single(value) and len(sizes) not in DIMENSIONS:
         raise ValueError(f"{caller}: spacing must be (h_y, h_x), (h_z, h_y, h_x) or one number, got {value!r}.")
     return Spacing(number(h, "spacing", caller, 0.0, open_low=True) for h in sizes)
+
+
+def outside() -> int:
+    """The ``stacklevel`` for a warning that is to name the line of whoever called whorl."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "whorl":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> ValueError:

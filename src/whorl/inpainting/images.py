@@ -12,6 +12,7 @@ from whorl.activations import Anisotropic, EdgeContinuing
 from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.arrays import check_unmasked, from_tensor, placed, to_tensor
+from whorl.foundations.other_libraries import any_array
 from whorl.foundations.types import Image, SpacingLike
 from whorl.images import check_volume
 from whorl.inpainting.fill import Filled, Report, fill
@@ -71,6 +72,7 @@ GREY_VALUES = 255
 MASK_TOO = "Mask them too, for example with mask | ~numpy.isfinite(image)."
 
 
+@any_array
 def inpaint(
     image: Array,
     mask: Any,
@@ -91,7 +93,8 @@ def inpaint(
 
     Parameters
     ----------
-    image : numpy.ndarray or torch.Tensor
+    image : array
+        Of any library, as for :func:`whorl.diffuse`.
         ``H x W`` or ``D x H x W``, or with one more axis of channels, named by ``channel_axis``. What stands under the
         mask has no effect; NaN may stand there.
     mask : array or str
@@ -177,7 +180,7 @@ def steady(
         warnings.warn(
             f"inpaint: after {found.steps} steps the result is still about {found.distance:.3g} from the steady state, "
             f"more than the tolerance of {tolerance:.3g}. Allow more with tolerance=, or take model='homogeneous'.",
-            stacklevel=3,
+            stacklevel=validation.outside(),
         )
     return found
 

@@ -148,7 +148,7 @@ def _network_stages(
     found = policy.measured(lambda: samples)
     steps, remover = denoising_stages(policy, found, samples, eight_bits=image.dtype == np.uint8, device=device)
     if remover.why:
-        warnings.warn(f"{policy.caller}: {remover.why}", stacklevel=3)
+        warnings.warn(f"{policy.caller}: {remover.why}", stacklevel=validation.outside())
     return steps
 
 

@@ -66,8 +66,12 @@ class DiffusionNetwork(TrainedNetwork):
         """One level, twice."""
         return None if self.trained_noise is None else (self.trained_noise, self.trained_noise)
 
-    def remove(self, u: Image, noise: float, *, eight_bits: bool = False) -> Image:
+    def remove(self, u: Image, noise: float | Tensor, *, eight_bits: bool = False) -> Image:
         """The picture scaled to the noise trained for; where black and white are does not matter to diffusion."""
+        if isinstance(noise, Tensor):
+            if noise.shape[1:].numel() > 1:
+                raise ValueError(f"{type(self).__name__}: takes one level of noise, and no map. Use photo-grey.")
+            return torch.cat([self(page, float(level)) for page, level in zip(u.split(1), noise, strict=True)])
         result: Image = self(u, noise)
         return result
 

@@ -1,7 +1,7 @@
 """A trained network at work on pictures of any range and any noise level: the one place that knows of levels."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -42,8 +42,8 @@ class Denoiser:
     ----------
     network : TrainedNetwork
         The trained network.
-    noise : float
-        Standard deviation of the noise in the picture's own units.
+    noise : float or Tensor
+        Standard deviation of the noise in the picture's own units; one number, or a map ``(n, 1, y, x)``.
     low, high : float
         The range of the picture; 0 and 255 for 8 bits.
     correlation : float
@@ -53,7 +53,7 @@ class Denoiser:
     """
 
     network: "TrainedNetwork"
-    noise: float
+    noise: float | Tensor
     low: float = 0.0
     high: float = 255.0
     correlation: float = 0.0
@@ -66,7 +66,8 @@ class Denoiser:
         assert self.network.noise_range is not None
         smallest, largest = self.network.noise_range
         least = 0.0 if self.network.takes_level else smallest
-        return factor * min(max(self.noise * factor, least), largest) / (self.noise * factor)
+        noise = float(self.noise.max()) if isinstance(self.noise, Tensor) else self.noise
+        return factor * min(max(noise * factor, least), largest) / (noise * factor)
 
     def __call__(self, u: Tensor) -> Tensor:
         """The denoised picture ``(n, c, y, x)``."""
@@ -81,24 +82,34 @@ class Denoiser:
                 f"denoise: this network takes pictures with {channels} channels, got {u.shape[1]}. Use one for grey "
                 "pictures, such as photo-grey."
             )
+        if isinstance(self.noise, Tensor) and self.noise.numel() > 1 and not self.network.takes_level:
+            raise ValueError("denoise: this network knows one level of noise, and takes no map. Use photo-grey.")
         v = factor * (u - middle) + MIDDLE
         single = v.flatten(0, 1)[:, None] if channels == 1 else v
         level = self.noise * factor
-        parts = [share * self._removed(network, single.float(), level) for network, share in self.shares(level)]
+        each = level.repeat_interleave(len(single) // len(u), 0).float() if isinstance(level, Tensor) else level
+        parts = [share * self._removed(network, single.float(), each) for network, share in self.shares(each)]
         found: Tensor = middle + (sum(parts[1:], parts[0]).to(u.dtype).reshape(v.shape) - MIDDLE) / factor
         smallest = _smallest(self.second or self.network)
+        if isinstance(level, Tensor):
+            return u + (level / smallest).clamp_max(1).square() * (found - u)
         return found if level >= smallest else u + (level / smallest) ** 2 * (found - u)
 
-    def shares(self, level: float) -> "list[tuple[TrainedNetwork, float]]":
+    def shares(self, level: float | Tensor) -> "list[tuple[TrainedNetwork, Any]]":
         """The networks that take part, and how much of the result is each one's, for a level in grey values."""
         if self.second is None:
             return [(self.network, 1.0)]
+        if isinstance(level, Tensor):
+            begin, end = _WEAK
+            weak = ((_smallest(self.network) / level - begin) / (end - begin)).clamp(0, 1)
+            return [(self.network, 1 - weak), (self.second, weak)] if bool(weak.any()) else [(self.network, 1.0)]
         share = max(_ramp(self.correlation, *_COLOURED), _ramp(_smallest(self.network) / level, *_WEAK))
         return [pair for pair in ((self.network, 1 - share), (self.second, share)) if pair[1] > 0]
 
-    def _removed(self, network: "TrainedNetwork", v: Tensor, level: float) -> Tensor:
+    def _removed(self, network: "TrainedNetwork", v: Tensor, level: float | Tensor) -> Tensor:
         told: tuple[float, ...] = (self.correlation,) if getattr(network.spec, "correlated", False) else ()
-        result: Tensor = network(v, max(level, _smallest(network)), *told)
+        least = _smallest(network)
+        result: Tensor = network(v, level.clamp_min(least) if isinstance(level, Tensor) else max(level, least), *told)
         return result
 
     @property

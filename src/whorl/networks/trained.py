@@ -7,13 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from whorl.automatic import noise_to_remove, samples_of
+from whorl.automatic import NoiseModel, noise_to_remove, samples_of
 from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.arrays import from_tensor, placed, to_tensor
+from whorl.foundations.other_libraries import any_array, opened
 from whorl.foundations.types import Image
 from whorl.networks.denoiser import Denoiser, value_range
 
@@ -101,14 +103,16 @@ class TrainedNetwork(nn.Module, ABC):
         """Whether it was trained for a range of levels, and is told which."""
         return self.noise_range is not None and self.noise_range[0] < self.noise_range[1]
 
-    def remove(self, u: Image, noise: float, *, eight_bits: bool = False) -> Image:
-        """The picture without noise of this level, both in the picture's own units.
+    def remove(self, u: Image, noise: float | Tensor, *, eight_bits: bool = False) -> Image:
+        """The picture without noise of this level, or map of levels ``(n, 1, y, x)``, in the picture's own units.
 
         The picture is scaled to the noise that the network was trained for, and back; see
         :class:`~whorl.networks.Denoiser`. ``eight_bits`` says that black is 0 and white 255.
         """
         validation.finite(u, "denoise")
-        return Denoiser(self, noise, *value_range(u, eight_bits))(u)
+        ends = value_range(u, eight_bits)
+        levels = noise.split(1) if isinstance(noise, Tensor) and len(noise) == len(u) else [noise] * len(u)
+        return torch.cat([Denoiser(self, level, *ends)(page) for page, level in zip(u.split(1), levels, strict=True)])
 
     def saved(self) -> dict[str, Tensor]:
         """What a file keeps of a trained network."""
@@ -134,26 +138,57 @@ class TrainedNetwork(nn.Module, ABC):
             return super().__call__(picture, *arguments, **named)
         return self.denoise(picture, *arguments, channel_axis=channel_axis, **named)
 
+    @any_array
     def denoise(
         self,
         image: Any,
-        noise: float | None = None,
+        noise: Any = None,
         *,
         channel_axis: int | None = None,
+        page_axis: int | None = None,
         device: str | torch.device | None = None,
     ) -> Any:
         """What :func:`whorl.denoise` does with this network."""
-        u = to_tensor(image, channel_axis, "denoise")
+        u = to_tensor(image, channel_axis, "denoise", page_axis)
         if u.dim() != 4:
             raise ShapeError(
                 f"denoise: expected a picture (y, x), got shape {tuple(image.shape)}. "
-                "For colour name the channel_axis, usually -1."
+                "For colour name the channel_axis, usually -1; for a stack the page_axis."
             )
-        level = noise_to_remove(noise, lambda: samples_of(u), "denoise")
+        told, levels = levels_told(noise, u, channel_axis, page_axis)
+        level = noise_to_remove(told, lambda: samples_of(u), "denoise")
         if level == 0:
             return image.clone() if isinstance(image, Tensor) else image.copy()
         target = u.device if device is None else torch.device(device)
         eight_bits = str(image.dtype).removeprefix("torch.") == "uint8"
+        noise = level if levels is None else levels.to(target)
         with torch.no_grad():
-            result = placed(self, target).remove(u.to(target), level, eight_bits=eight_bits)
-        return from_tensor(result, image, channel_axis)
+            result = placed(self, target).remove(u.to(target), noise, eight_bits=eight_bits)
+        return from_tensor(result, image, channel_axis, page_axis)
+
+
+def levels_told(noise: Any, u: Tensor, channel_axis: int | None, page_axis: int | None) -> tuple[Any, Tensor | None]:
+    """The noise of a picture as told; where that is an array its root mean square, and the levels of every page.
+
+    They are ``(n, 1, 1, 1)`` from one number for each page, or maps ``(n, 1, y, x)`` from an array like the picture
+    without channels, or like one page. A level of 0 leaves a pixel as it is.
+    """
+    if noise is None or validation.single(noise) or isinstance(noise, str | NoiseModel):
+        return noise, None
+    values = opened(np.asarray(noise) if isinstance(noise, list | tuple) else noise, "denoise").array
+    levels = torch.as_tensor(values, dtype=u.dtype, device=u.device)
+    if not (bool(levels.isfinite().all()) and bool((levels >= 0).all()) and bool(levels.any())):
+        raise ValueError("denoise: a map of noise needs finite standard deviations, 0 or larger, and not 0 alone.")
+    pages, size = len(u), tuple(u.shape[2:])
+    if page_axis is not None and levels.dim() == 3:
+        axes = u.dim() - (channel_axis is None)
+        place = page_axis % axes
+        levels = levels.movedim(place - (channel_axis is not None and channel_axis % axes < place), 0)
+    if page_axis is not None and levels.shape == (pages,):
+        levels = levels.view(pages, 1, 1)
+    elif levels.shape not in (size, (pages, *size)):
+        raise ShapeError(
+            f"denoise: the noise has shape {tuple(levels.shape)}. Give one number, one for each of {pages} page(s), "
+            f"or one for each pixel of {size}."
+        )
+    return float(levels.square().mean().sqrt()), levels.expand(pages, *levels.shape[-2:])[:, None]
