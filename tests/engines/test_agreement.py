@@ -37,7 +37,15 @@ def test_the_papers_models_have_a_compiled_form():
     assert named | {"eed", "you-kaveh", "lysaker"} <= set(COMPILED)
 
 
-@pytest.mark.parametrize("name", COMPILED)
+# Every law and diffusivity is compiled in double precision below; each variant of a model needs it in one of them.
+BOTH = [
+    pytest.param(name, dtype, marks=[pytest.mark.slow] * ("," in name and dtype == torch.float64), id=f"{name}-{dtype}")
+    for name in COMPILED
+    for dtype in (torch.float32, torch.float64)
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), BOTH)
 def test_steps_agree(name, dtype, rng):
     model = COMPILED[name]
     u = catalogue.noise(rng, 2, 3, 37, 22, dtype=dtype) + 100

@@ -99,6 +99,12 @@ def in_space(name):
     return build(name, contrast=CONTRAST, cell="wide", diffusivity="rational", **IN_SPACE[name])
 
 
+@pytest.mark.parametrize(
+    "dtype",
+    # Double precision differs in its constants, which one law shows; all of them are compiled again for it.
+    [torch.float32, pytest.param(torch.float64, marks=pytest.mark.slow)],
+    ids=["float32", "float64"],
+)
 @pytest.mark.parametrize("name", IN_SPACE)
 def test_steps_in_space_are_those_of_the_reference(name, dtype, rng):
     model = in_space(name)

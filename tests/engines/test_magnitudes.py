@@ -32,12 +32,15 @@ VOLUMES = {
 @pytest.mark.parametrize("scale", [1e-12, 1e-10, 1e9, 1e10, 1e12])
 @pytest.mark.parametrize("name", VOLUMES)
 def test_volumes_of_any_magnitude_have_one_answer(name, scale, dtype):
-    """In both engines and precisions, the answer of double precision for volumes of size 1."""
+    """In both engines, the answer of double precision for volumes of size 1.
+
+    The kernels in single precision are those of test_volumes.py; double precision has room for the squares.
+    """
     u = torch.rand(1, 2, 6, 7, 18, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     exact = build(name, contrast=0.3, spacing=(1.6, 1.0, 1.2), **VOLUMES[name])(u, 1.0, engine="reference")
     model = build(name, contrast=0.3 * scale, spacing=(1.6, 1.0, 1.2), **VOLUMES[name])
     with torch.no_grad():
-        for engine in ("numba", "reference"):
+        for engine in ("numba", "reference") if dtype == torch.float32 else ("reference",):
             found = model((scale * u).to(dtype), 1.0, engine=engine).double() / scale
             # Near-equal eigenvalues blow rounding up by the inverse of their relative distance, at most a thousandfold.
             assert (found - exact).abs().max() <= 1000 * torch.finfo(dtype).eps, engine
@@ -72,12 +75,11 @@ def test_so_do_derivatives(scale, rng):
     assert (found[0] - found[1]).abs().max() <= 64 * torch.finfo(torch.float32).eps * found[1].abs().max()
 
 
+# Every law of the tensor is asked below: here one with channels alone and one with all of them, for each diffusivity.
 @pytest.mark.parametrize("kind", [kind.name for kind in CLASSICAL])
-@pytest.mark.parametrize("name", ["gerig", "weickert-brox", "perona-malik", "eed"])
+@pytest.mark.parametrize("name", ["weickert-brox", "perona-malik"])
 def test_a_step_spreads_nan_in_every_engine_alike(name, kind, rng):
     """Coupled channels share their fate: where one is unknown, so is the tensor that all of them flow under."""
-    if name == "eed" and kind == "tv":
-        pytest.skip("eed needs g(0) = 1")
     u = catalogue.noise(rng, 1, 3, 9, 11, dtype=torch.float32)
     u[0, 1, 4, 5] = torch.nan
     model = build(name, contrast=9.0, diffusivity=kind)

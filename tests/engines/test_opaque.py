@@ -69,6 +69,7 @@ def test_steps_are_single_operators_with_the_same_derivatives(name, rng):
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # from inside torch
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")
+@pytest.mark.slow  # what its own compiler makes of a traced step is torch's affair; tracing is tested without it
 @pytest.mark.skipif(shutil.which("c++") is None, reason="torch.compile needs a C++ compiler")
 def test_the_multiscale_block_compiles_whole(rng):
     block, u = multiscale_block(contrast=20.0, trainable=True), 255 * torch.rand(1, 1, 24, 20, generator=rng)

@@ -61,9 +61,15 @@ def run_pt2(chain: Chain, image: Tensor) -> Tensor:
     return ConvolutionChain(chain)(image)
 
 
-@pytest.mark.parametrize("kind", ["the gradient itself", "a smoothed gradient", "two scales"])
+# Where there is one scale alone, coupled scales are scales alone.
+KINDS = [
+    (coupling, kind) for coupling in ("nothing", "channels") for kind in ("the gradient itself", "a smoothed gradient")
+]
+KINDS += [(coupling, "two scales") for coupling in COUPLINGS]
+
+
+@pytest.mark.parametrize(("coupling", "kind"), KINDS)
 @pytest.mark.parametrize("spacing", SPACINGS)
-@pytest.mark.parametrize("coupling", COUPLINGS)
 @pytest.mark.parametrize("law", LAWS)
 def test_files_are_right_or_refused(law: str, coupling: str, spacing: str, kind: str) -> None:
     chosen, image = model(law, coupling, spacing, kind), picture((1, 2, 9, 8))

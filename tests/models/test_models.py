@@ -75,7 +75,7 @@ def test_worst_mode_grows_just_above_the_limit(model):
     start, tau = mode.norm(), 1.1 * model.step_limit()
     with pytest.raises(StabilityError, match="insist=True"):
         model.step(mode, tau)
-    for _ in range(200):
+    for _ in range(40):
         mode = model.step(mode, tau, insist=True)
     assert mode.norm() >= 2 * start
 
@@ -85,9 +85,9 @@ def test_mean_is_conserved_in_float32(model, rng):
     u = 100 + noise(rng, 1, 2, 10, 11, dtype=torch.float32)
     mean, tau = u.double().mean(), model.automatic_step()
     with torch.no_grad():
-        for _ in range(1000):
+        for _ in range(250):
             u = model.step(u, tau)
-    assert (u.double().mean() - mean).abs() <= 1e-5 * mean
+    assert (u.double().mean() - mean).abs() <= 250 * 1e-8 * mean
 
 
 @parametrised

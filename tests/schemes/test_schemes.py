@@ -51,15 +51,15 @@ def test_growing_cycles_waste_no_step(time):
     assert 0.5 * sum(n * (n + 1) / 3 for n in [*lengths, last - 1]) < time
 
 
-@pytest.mark.parametrize("scheme", FAST)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_fast_schemes_come_near_the_explicit_one_for_every_model(model, scheme, rng):
+def test_fast_schemes_come_near_the_explicit_one_for_every_model(model, rng):
     u = whorl.operators.Smoothing(1.0)(noise(rng, 1, 2, 16, 14, scale=40.0))
     time = 12 * model.automatic_step()
     fine = model(u, time=time, tau=model.automatic_step() / 4)
-    gap = (model(u, time=time, scheme=scheme, cycles=8) - fine).norm() / (fine - u).norm()
-    assert gap <= 0.1
-    assert model(u, time=0, scheme=scheme).equal(u)
+    for scheme in FAST:
+        gap = (model(u, time=time, scheme=scheme, cycles=8) - fine).norm() / (fine - u).norm()
+        assert gap <= 0.1, scheme
+        assert model(u, time=0, scheme=scheme).equal(u)
 
 
 @pytest.mark.parametrize("scheme", FAST)
