@@ -34,6 +34,12 @@ def test_noise_of_every_spectrum_is_found_on_a_drawing(cutoff, level):
     assert found.correlation == pytest.approx(float((neighbours[1:] * neighbours[:-1]).mean()), abs=0.1)
 
 
+def test_grey_pictures_in_files_of_colours_have_the_noise_of_one_channel():
+    """Noise has as much colour as brightness, texture little: three equal channels are no case of it."""
+    noisy = drawing() + 10 * waves(0.8)
+    assert measure([noisy.expand(1, 3, -1, -1)]) == measure([noisy])
+
+
 @pytest.mark.parametrize("channels", [1, 3])
 def test_turned_pictures_and_other_units_have_the_same_noise(channels):
     shape = (1, channels, 97, 83)

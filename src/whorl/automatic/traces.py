@@ -105,7 +105,8 @@ NOTHING = Measured((0.0,) * 5, 0.0)
 def measure(samples: Sequence[Tensor]) -> Measured | None:
     """The noise of pictures ``(n, c, y, x)``; None where they are too small to tell.
 
-    Three channels are colours; others, and those of grey and colour pictures together, are looked at one by one.
+    Three channels are colours, or one where all are equal; others, and those of grey and colour pictures together, are
+    looked at one by one.
 
     >>> noisy = 100 + 7 * torch.randn(1, 1, 200, 300, generator=torch.Generator().manual_seed(0))
     >>> 6.8 < measure([noisy]).level < 7.2
@@ -113,6 +114,8 @@ def measure(samples: Sequence[Tensor]) -> Measured | None:
     """
     if {part.shape[1] for part in samples} not in ({1}, {3}):
         samples = [part.flatten(0, 1)[:, None] for part in samples]
+    if all(torch.equal(part, part[:, :1].expand_as(part)) for part in samples):
+        samples = [part[:, :1] for part in samples]  # noise without colour would be taken for texture
     if (found := traces(samples)) is None:
         return None
     numbers, reference = found
