@@ -289,13 +289,41 @@ def test_pyramids_are_built_anew(tmp_path, kind):
     assert np.array_equal(again.samples, 255 - image)
     with tifffile.TiffFile(tmp_path / "b.tif") as file:
         levels = file.series[0].levels
-        assert [level.shape for level in levels] == [(1300, 1031, 3), (650, 516, 3), (325, 258, 3)]
+        flat = kind == "pages"  # such a pyramid stays what it was, with its own sizes
+        assert [level.shape for level in levels] == [(1300, 1031, 3), (650, 516, 3), (325, 258, 3)][: 2 if flat else 3]
+        assert (len(file.pages), bool(file.pages[0].subifds)) == ((2, False) if flat else (1, True))
         assert all(level.pages[0].is_tiled for level in levels)
         for finer, coarser in pairwise(level.asarray().astype(float) for level in levels):
             high, wide = (size // 2 * 2 for size in finer.shape[:2])
             even = finer[:high, :wide]
             mean = (even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) / 4
             assert np.array_equal(coarser[: high // 2, : wide // 2], np.rint(mean))
+
+
+def test_slides_stay_slides(tmp_path):
+    """As Aperio writes them: all sizes as pages without a mark, a thumbnail second, label and overview last."""
+    image = noise(1290, 1031, 3, "u1")
+    about = "Aperio Image Library v12\n1031x1290 |AppMag = 20|MPP = 0.5"
+    with tifffile.TiffWriter(tmp_path / "a.svs") as file:
+        tiled = {"photometric": "rgb", "tile": (128, 128), "description": about, "metadata": None}
+        plain = tiled | {"tile": None}
+        file.write(image, **tiled)
+        file.write(image[::10, ::10].copy(), **plain)
+        file.write(image[: 1290 // 4 * 4 : 4, : 1031 // 4 * 4 : 4].copy(), **tiled)
+        file.write(image[:16, :90].copy(), subfiletype=1, **plain)
+    (read,) = files.read_pages(tmp_path / "a.svs")
+    files.write(tmp_path / "b.tif", read.with_colours(255.0 - read.samples))
+    with tifffile.TiffFile(tmp_path / "a.svs") as old, tifffile.TiffFile(tmp_path / "b.tif") as new:
+        assert new.is_svs
+        assert new.pages[0].description == about
+        assert [level.shape for level in new.series[0].levels] == [level.shape for level in old.series[0].levels]
+        assert [page.shape for page in new.pages] == [page.shape for page in old.pages][:3]
+        assert [page.is_tiled for page in new.pages] == [True, False, True]
+        full, small = (level.asarray() for level in new.series[0].levels)
+        assert np.array_equal(full, 255 - image)
+        blocks = full[:1288, :1028].astype(float).reshape(322, 4, 257, 4, 3)
+        assert np.array_equal(small, np.rint(blocks.mean(axis=(1, 3))))
+        assert np.isin(new.pages[1].asarray(), small).all()
 
 
 def test_large_pictures_are_tiled(tmp_path, monkeypatch):

@@ -20,7 +20,10 @@ from whorl.files.volume import VolumeFile, open_volume, volume_kind
 from whorl.foundations.strict_json import strict_json
 from whorl.large import Stage
 from whorl.large.pictures import Job, filter_file
-from whorl.large.volumes import filter_volume, plan_volume, work_folder
+from whorl.large.resuming import work_folder
+from whorl.large.volumes import filter_volume, plan_volume
+
+WENT_ON = "went on where it was stopped"
 
 
 class Batch:
@@ -86,15 +89,21 @@ class Batch:
             how["pages"] = self.pages or "separate"
             how |= {"device": self.treatment.device, "force": self.force}
             job = filter_file(source, target, choose, advance=advance, dry_run=advance is None, **how)
+        except (KeyboardInterrupt, SystemExit):
+            if work_folder(target).exists():
+                print(f"whorl {self.verb}: {target}: stopped; the same command goes on from here.", file=sys.stderr)
+            raise
         except Exception as error:  # one picture must not stop the others
             if os.environ.get("WHORL_TRACEBACK"):
                 raise
             return record | _failure(error, source, target)
-        record |= {"seconds": round(time.perf_counter() - start, 3)} if advance else {}
+        record |= {"seconds": round(time.perf_counter() - start, 3), "resumed": job.resumed} if advance else {}
         if doubts := [number["doubt"] for number in chosen if number.get("doubt") and not number.get("copied")]:
             record["hint"] = doubts[0].removesuffix(".")
         if len(chosen) > 1 and self.pages is None and self.treatment.volumes:
             record["hint"] = "filtered as separate pictures; --volume takes them as one volume"
+        if job.resumed:
+            record["hint"] = WENT_ON
         return record | {"pages": [_described(job, number, page) for number, page in enumerate(chosen)]}
 
     def _opened(self, source: Path) -> VolumeFile | None:
@@ -119,16 +128,11 @@ class Batch:
         elif advance is None:
             plan, record = plan_volume(file, stages, **how), {}
         else:
-            try:
-                plan, resumed = filter_volume(
-                    file, target, stages, device=self.treatment.device, force=self.force, advance=advance, **how
-                )
-            except (KeyboardInterrupt, SystemExit):
-                if work_folder(target).exists():
-                    print(f"whorl {self.verb}: {target}: stopped; the same command goes on from here.", file=sys.stderr)
-                raise
+            plan, resumed = filter_volume(
+                file, target, stages, device=self.treatment.device, force=self.force, advance=advance, **how
+            )
             record = {"seconds": round(time.perf_counter() - start, 3), "resumed": resumed}
-            record |= {"hint": "went on where it was stopped"} if resumed else {}
+            record |= {"hint": WENT_ON} if resumed else {}
         page: dict[str, Any] = {"width": file.shape[2], "height": file.shape[1], "depth": file.shape[0]}
         page |= {"channels": file.channels, "colour": "volume", "dtype": str(file.dtype), **chosen}
         page |= {"windows": plan.count, "sides": list(plan.sides), "passes": len(plan.passes), "halo": plan.halo}

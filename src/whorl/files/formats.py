@@ -33,6 +33,7 @@ SUFFIXES = {
     ".tif": "tiff",
     ".tiff": "tiff",
     ".btf": "tiff",
+    ".svs": "tiff",
     ".zarr": "zarr",
 }
 READ_ONLY = (".webp", ".bmp")

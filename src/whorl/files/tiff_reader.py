@@ -37,8 +37,8 @@ class TiffReader(Reader):
         self.file = tifffile.TiffFile(path)
         try:
             full, cache = _full_pages(path, self.file), _Cache()
-            reduced = len(full) < len(self.file.pages)
-            self.pages = tuple(_TiffPage(path, page, cache, reduced) for page in full)
+            reduced, levels = len(full) < len(self.file.pages), _flat_levels(self.file)
+            self.pages = tuple(_TiffPage(path, page, cache, reduced, levels) for page in full)
             if not self.pages:
                 raise FileError(f"{path}: a TIFF file without any page of full resolution. Nothing can be filtered.")
         except BaseException:
@@ -68,7 +68,7 @@ class _Cache:
 
 
 class _TiffPage(Page):
-    def __init__(self, path: Path, page: Any, cache: _Cache, reduced: bool) -> None:
+    def __init__(self, path: Path, page: Any, cache: _Cache, reduced: bool, levels: tuple[Any, ...]) -> None:
         self.path, self.page, self.cache = path, page, cache
         height, width = int(page.imagelength), int(page.imagewidth)
         check_size(path, width, height, max_pixels=2**62)  # read by window: no limit but that of a segment
@@ -94,7 +94,7 @@ class _TiffPage(Page):
         self.metadata = Metadata(
             resolution(page), spacing(page), orientation_in(tags), self.photometric == 0, raw.get(34675),
             exif_in(tags), raw.get(XMP), raw.get(IPTC), premultiplied=ASSOCIATED in page.extrasamples[:1], tags=tags,
-            pyramid=reduced or bool(page.subifds), own=only_tiff(tags),
+            pyramid=reduced or bool(page.subifds), levels=levels, own=only_tiff(tags),
         )  # fmt: skip
         if min(self._segment_size()) < 1:
             raise FileError(f"{path}: strips or tiles without any pixel; the file is damaged.")
@@ -185,7 +185,26 @@ def _full_pages(path: Path, file: Any) -> list[Any]:
             f"{path}: an ImageJ stack that hides its planes from TIFF readers. Save it as BigTIFF or OME-TIFF."
         )
     file.pages.useframes = False
+    if file.is_svs:  # smaller sizes, thumbnail, label and overview are pages, and not all of them are marked
+        return [file.pages[0]]
     return [page for page in file.pages if not page.is_reduced and not page.is_mask]
+
+
+def _flat_levels(file: Any) -> tuple[tuple[int, int, bool], ...]:
+    """Heights and widths of the smaller copies of one tiled picture that are pages like itself, and which are tiled.
+
+    Slides of Aperio have a thumbnail in strips among them. Their label and overview show something else.
+    """
+    first, *others = file.pages
+    if not first.is_tiled or first.subifds or not (file.is_svs or all(page.is_reduced for page in others)):
+        return ()
+    found = []
+    for page in others:
+        ratio = first.imagelength / page.imagelength
+        alike = abs(first.imagewidth / page.imagewidth / ratio - 1) < 0.05
+        if alike and (page.is_tiled or (file.is_svs and not page.is_reduced)):
+            found.append((int(page.imagelength), int(page.imagewidth), bool(page.is_tiled)))
+    return tuple(found) if any(tiled for *_, tiled in found) else ()
 
 
 def _colours(path: Path, photometric: int, samples: int, jpeg: bool, extra: tuple[int, ...]) -> tuple[Colour, int]:

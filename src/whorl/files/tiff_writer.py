@@ -7,7 +7,7 @@ knows no directories within tags (EXIF, GPS), and writes description and resolut
 import itertools
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO
 
@@ -54,7 +54,7 @@ class TiffWriter(Writer):
         self.stream = stream
         stream.write(bytes(HEADER))
         self.canvases: tuple[_TiffCanvas, ...]
-        if any(tag.code == 270 and tag.data.startswith(b"ImageJ=") for tag in frames[0][1].tags):
+        if _starts(frames[0][1], b"ImageJ="):
             places = [HEADER, *(HEADER + end for end in itertools.accumulate(layout.nbytes for layout, _ in frames))]
             self.canvases = tuple(
                 _Plain(stream, *frame, place) for frame, place in zip(frames, places[:-1], strict=True)
@@ -65,19 +65,22 @@ class TiffWriter(Writer):
     def finish(self) -> None:
         """Write pyramids, directories and header."""
         self.stream.seek(0, 2)
-        tables = [[page.tags(), *(level.tags(reduced=True) for level in page.pyramid())] for page in self.canvases]
+        marked = not _starts(self.canvases[0].metadata, b"Aperio")  # whose slides do not mark their smaller sizes
+        pages = [[page.tags(), *(level.tags(reduced=marked) for level in page.pyramid())] for page in self.canvases]
         length = self.stream.tell() + sum(
-            sum(len(tag.data) + 40 for tag in tags) + 128 for table in tables for tags in table
+            sum(len(tag.data) + 40 for tag in tags) + 128 for table in pages for tags in table
         )
         big = length >= 2**32
         link = 8 if big else 4  # where the offset of the next directory is to be written
-        for tags, *levels in tables:
-            offsets = [self._directory(level, big)[0] for level in levels]
+        for tags, *levels in pages:
+            flat = levels if self.canvases[0].metadata.levels else []
+            offsets = [self._directory(level, big)[0] for level in levels] if not flat else []
             if offsets:
                 tags.append(Tag(SUB_DIRECTORIES, LONG8, len(offsets), np.array(offsets, "<u8").tobytes()))
-            start, following = self._directory(tags, big)
-            self._put(link, start.to_bytes(8 if big else 4, "little"))
-            link = following
+            for table in (tags, *flat):
+                start, following = self._directory(table, big)
+                self._put(link, start.to_bytes(8 if big else 4, "little"))
+                link = following
         self._put(0, b"II+\0\x08\0\0\0" if big else b"II*\0")
 
     def _directory(self, tags: list[Tag], big: bool) -> tuple[int, int]:
@@ -167,22 +170,44 @@ class _Deflated(_TiffCanvas):
     def pyramid(self) -> list[_TiffCanvas]:
         levels: list[_TiffCanvas] = []
         finest: _Deflated = self
-        while self.tiled and self.metadata.pyramid and max(finest.layout.height, finest.layout.width) > 2 * TILE:
-            layout = replace(finest.layout, height=-(-finest.layout.height // 2), width=-(-finest.layout.width // 2))
+        for height, width, _ in (size for size in self._smaller() if size[2]):
+            layout = replace(finest.layout, height=height, width=width)
+            factor = max(1, round(finest.layout.height / height), round(finest.layout.width / width))
             coarser = _Deflated(self.stream, layout, self.metadata, (TILE, TILE), tiled=True)
-            for top in range(0, layout.height, TILE):
-                for left in range(0, layout.width, TILE):
-                    block = finest.read_back(2 * top, 2 * left)
-                    half = -(-block.shape[0] // 2), -(-block.shape[1] // 2), layout.channels
-                    coarser.write(top, left, reduced(block, [slice(0, size) for size in half], half))
+            for top, left in itertools.product(range(0, height, TILE), range(0, width, TILE)):
+                size = min(TILE, height - top), min(TILE, width - left), layout.channels
+                wanted = factor * size[0], factor * size[1]
+                block = finest.read_back(factor * top, factor * left, factor)[: wanted[0], : wanted[1]]
+                missing = [(0, want - have) for want, have in zip(wanted, block.shape[:2], strict=True)]
+                block = np.pad(block, (*missing, (0, 0)), mode="edge")
+                coarser.write(top, left, reduced(block, [slice(0, length) for length in size], size))
             levels.append(coarser)
             finest = coarser
+        for at, (height, width, tiled) in enumerate(self.metadata.levels if levels else ()):
+            if not tiled:  # a thumbnail, from the smallest size
+                count = math.ceil(max(finest.layout.height, finest.layout.width) / TILE)
+                rows, columns = (
+                    np.arange(n) * have // n for n, have in zip((height, width), finest.layout.shape, strict=False)
+                )
+                small = _Deflated(self.stream, replace(self.layout, height=height, width=width), self.metadata,
+                                  (height, width), tiled=False)  # fmt: skip
+                small.write(0, 0, finest.read_back(0, 0, count)[rows][:, columns])
+                levels.insert(at, small)
         return levels
 
-    def read_back(self, top: int, left: int) -> NDArray[Any]:
-        """The two by two tiles from there on, as far as the picture has them."""
+    def _smaller(self) -> Iterator[tuple[int, int, bool]]:
+        """Heights and widths of the smaller sizes: those of the source where they are pages, or halves."""
+        height, width = self.layout.height, self.layout.width
+        if self.tiled and self.metadata.levels:
+            yield from self.metadata.levels
+        while self.tiled and self.metadata.pyramid and not self.metadata.levels and max(height, width) > 2 * TILE:
+            height, width = -(-height // 2), -(-width // 2)
+            yield height, width, True
+
+    def read_back(self, top: int, left: int, count: int) -> NDArray[Any]:
+        """So many tiles from there on along both axes, as far as the picture has them."""
         rows, columns = self.grain
-        bottom, right = min(top + 2 * rows, self.layout.height), min(left + 2 * columns, self.layout.width)
+        bottom, right = min(top + count * rows, self.layout.height), min(left + count * columns, self.layout.width)
         lines = []
         for y in range(top // rows, math.ceil(bottom / rows)):
             tiles = [
@@ -215,6 +240,11 @@ def _segmented(stream: BinaryIO, layout: Layout, metadata: Metadata) -> _Deflate
         return _Deflated(stream, layout, metadata, (TILE, TILE), tiled=True)
     rows = max(1, min(STRIP // (layout.nbytes // layout.height), layout.height))
     return _Deflated(stream, layout, metadata, (rows, layout.width), tiled=False)
+
+
+def _starts(metadata: Metadata, word: bytes) -> bool:
+    """Whether the description begins with the word."""
+    return any(tag.code == 270 and tag.data.startswith(word) for tag in metadata.tags)
 
 
 def _deflated(data: bytes) -> bytes:

@@ -19,8 +19,9 @@ from whorl.files.layout import Layout
 from whorl.files.tiff_reader import CACHE
 from whorl.foundations.samples import rounded, working_dtype
 from whorl.large.plan import Plan, plan, window_bytes, working_bytes
+from whorl.large.resuming import check_room, identity, journals
 from whorl.large.run import run, scaled
-from whorl.large.scratch import Scratch
+from whorl.large.scratch import Journal, Scratch
 from whorl.large.stages import Stage
 from whorl.large.windows import Window, window_at, windows
 
@@ -36,10 +37,11 @@ Choose = Callable[[Sequence[Page]], Iterable[Sequence[Stage]]]
 
 @dataclass(frozen=True)
 class Job:
-    """What a file holds and how it would be filtered."""
+    """What a file holds, how it was or would be filtered, and whether a former run was gone on with."""
 
     layouts: tuple[Layout, ...]
     plans: tuple[Plan, ...]
+    resumed: bool = False
 
 
 def filter_file(
@@ -60,7 +62,9 @@ def filter_file(
     Parameters
     ----------
     source, target : Path
-        Files in any of the known formats. Every page keeps its size, type, alpha and metadata.
+        Files in any of the known formats. Every page keeps its size, type, alpha and metadata. While a page of several
+        windows is filtered, a hidden folder beside the target holds what is done; a run that was killed goes on from
+        there when it is started again with the same stages and the same source.
     choose : callable
         Gives the stages for the pages, which may depend on their contents.
     tile : int, optional
@@ -86,17 +90,23 @@ def filter_file(
             chosen = zip(found, choose(found), strict=True)
             planned = tuple(_plan(page, tuple(stages), (1, 1), tile, memory) for page, stages in chosen)
             return Job(tuple(page.layout for page in found), planned)
-        with open_writer(target, frames, force) as writer:
+        plans: list[Plan] = []
+        resumed = False
+        with journals(target) as begin, open_writer(target, frames, force) as writer:
             joint: Sequence[Canvas] = (
                 [_Together(writer.canvases, frames[0][0])] if pages == "channels" else writer.canvases
             )
-            plans = []
             for page, canvas, stages in zip(found, joint, choose(found), strict=True):
                 plans.append(_plan(page, tuple(stages), canvas.grain, tile, memory))
                 tell = None if advance is None else partial(scaled, advance, 1 / len(found))
+                journal = None
+                if plans[-1].count > 1:
+                    _check_room(page.layout, plans[-1], target)
+                    journal = begin(identity(plans[-1], source, str(device), len(plans), pages, page.layout))
+                    resumed = resumed or journal.resumed
                 with _unrolled(page, plans[-1], target.parent) as rows:
-                    _filter_page(rows, canvas, plans[-1], device, target.parent, tell)
-        return Job(tuple(page.layout for page in found), tuple(plans))
+                    _filter_page(rows, canvas, plans[-1], device, target.parent, tell, journal)
+        return Job(tuple(page.layout for page in found), tuple(plans), resumed)
 
 
 def colours_of(page: Page) -> Callable[[Window], NDArray[Any]]:
@@ -124,8 +134,13 @@ def _filter_page(
     device: str | torch.device,
     folder: Path,
     advance: Callable[[float], None] | None,
+    journal: Journal | None,
 ) -> None:
+    """Filter a page onto its canvas; with a journal by way of a file, from which the canvas is filled in the end."""
     layout, finish = page.layout, chosen.finish
+    held = None if journal is None else Scratch(journal.folder, chosen.shape, "result")
+    if held is not None:
+        held.reopen(layout.channels, layout.dtype)
 
     def write(window: Window, block: NDArray[Any]) -> None:
         samples = rounded(block, layout.dtype)
@@ -133,9 +148,26 @@ def _filter_page(
             before = page.read(*window).transpose(2, 0, 1)
             samples = np.concatenate((samples, before[layout.filtered :]))
             samples = samples if finish is None else finish(before, samples)
-        canvas.write(window[0], window[2], samples.transpose(1, 2, 0))
+        if held is None:
+            canvas.write(window[0], window[2], samples.transpose(1, 2, 0))
+        else:
+            held.write(window, samples)
+            held.flush()
 
-    run(chosen, colours_of(page), write, device=device, folder=folder, advance=advance)
+    try:
+        run(chosen, colours_of(page), write, device=device, folder=folder, advance=advance, journal=journal)
+        if held is not None:
+            for window in windows(chosen.shape, chosen.sides):
+                canvas.write(window[0], window[2], held.read(window).transpose(1, 2, 0))
+    finally:
+        if held is not None:
+            held.release()
+
+
+def _check_room(layout: Layout, chosen: Plan, target: Path) -> None:
+    """The result twice, and up to two pictures in full precision."""
+    between = min(len(chosen.passes) - 1, 2) * layout.filtered * working_dtype(layout.dtype).itemsize
+    check_room(target, 2 * layout.nbytes + layout.height * layout.width * between)
 
 
 def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], tile: int | None, memory: int | None) -> Plan:

@@ -1,10 +1,8 @@
 """From file to file in three dimensions: volumes in windows, within a bound on memory, resumable after a kill."""
 
-import hashlib
 import math
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,15 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
-from whorl import __version__
 from whorl.automatic.samples import samples_read
 from whorl.errors import FileError
 from whorl.files.volume import VolumeFile, check_format
-from whorl.foundations.atomic import beside, hidden
+from whorl.foundations.atomic import beside
 from whorl.foundations.samples import working_dtype
 from whorl.large.plan import RESERVE, Plan, plan, size_in_words, window_bytes, working_bytes
+from whorl.large.resuming import check_room, identity, journals
 from whorl.large.run import run, scaled
 from whorl.large.scratch import Journal, Scratch
 from whorl.large.stages import Stage
@@ -101,10 +98,11 @@ def filter_volume(
     resumed = False
     with beside(target, force, folder=file.is_folder(target)) as part, ExitStack() as stack:
         _check_room(file, chosen, target)
-        journals = stack.enter_context(_journals(file, target, chosen, device)) if chosen.count > 1 else []
+        begin = stack.enter_context(journals(target))
+        known = (str(device), file.dtype, file.count, file.channels, file.scale, file.shift)
         results = []
         for number in range(file.count):
-            journal = journals[number] if journals else None
+            journal = begin(identity(chosen, file.path, number, *known)) if chosen.count > 1 else None
             resumed = resumed or (journal is not None and journal.resumed)
             tell = None if advance is None else partial(scaled, advance, 1 / file.count)
             place = target.parent if journal is None else journal.folder
@@ -113,11 +111,6 @@ def filter_volume(
             _filter_one(file, number, chosen, results[-1], device, journal, tell)
         file.write(part, target.name, lambda number, place: results[number].read(window_at(place)))
     return chosen, resumed
-
-
-def work_folder(target: Path) -> Path:
-    """Where a long run keeps what is done."""
-    return hidden(target, ".whorl")
 
 
 def _filter_one(
@@ -153,62 +146,8 @@ def _filter_one(
     run(chosen, read, write, device=device, folder=result.folder, advance=advance, journal=journal)
 
 
-@contextmanager
-def _journals(file: VolumeFile, target: Path, chosen: Plan, device: str | torch.device) -> Iterator[list[Journal]]:
-    """A journal for each volume; they stay when the run is interrupted, and go when it ends well or with an error."""
-    folder, identity = work_folder(target), _identity(file, chosen, str(device))
-    journals: list[Journal] = []
-    try:
-        for number in range(file.count):
-            journals.append(Journal(folder / str(number), identity))
-        yield journals
-    except Exception:
-        for journal in journals:
-            journal.remove()
-        if journals:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    except BaseException:  # Ctrl-C and the like: the next run goes on
-        for journal in journals:
-            journal.leave()
-        raise
-    for journal in journals:
-        journal.remove()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def _check_room(file: VolumeFile, chosen: Plan, target: Path) -> None:
-    """Refuse at once what the disk cannot hold: results twice, and up to two volumes in full precision."""
+    """Results twice, and up to two volumes in full precision."""
     voxels = file.count * file.channels * math.prod(file.shape)
     between = min(len(chosen.passes) - 1, 2) * working_dtype(file.dtype).itemsize
-    needed = voxels * (2 * file.dtype.itemsize) + voxels // file.count * between
-    folder = work_folder(target)
-    held = sum(512 * path.stat().st_blocks for path in folder.rglob("*")) if folder.exists() else 0
-    free = shutil.disk_usage(target.parent).free + held
-    if needed > free:
-        need, have = size_in_words(needed), size_in_words(free)
-        raise FileError(
-            f"{target}: cannot be written: {need} are needed on the disk, {have} are free. "
-            "Make room there, or choose another place."
-        )
-
-
-def _identity(file: VolumeFile, chosen: Plan, device: str) -> str:
-    """One hash over what is computed, and from what: a run must not go on with the windows of another.
-
-    Of the filter it takes every number, of the source names, sizes and times of all its files: of a zarr array its
-    chunks, too. A file that was written again has another time of change, even if its date was put back.
-    """
-    applied = [vars(stage.apply) for part in chosen.passes for stage in part]
-    modules = {id(value): value for held in applied for value in held.values() if isinstance(value, nn.Module)}
-    numbers = [{key: value for key, value in held.items() if id(value) not in modules} for held in applied]
-    cut = (chosen.shape, chosen.sides, [len(part) for part in chosen.passes])
-    digest = hashlib.sha256(repr((__version__, device, cut, numbers, file.dtype, file.count, file.channels)).encode())
-    for module in modules.values():
-        digest.update(repr((getattr(module, "settings", None), module)).encode())
-        for value in module.state_dict().values():
-            digest.update(value.detach().cpu().numpy().tobytes())
-    for entry in sorted([file.path, *file.path.rglob("*")] if file.path.is_dir() else [file.path]):
-        known = entry.stat()
-        digest.update(repr((str(entry.resolve()), known.st_size, known.st_mtime_ns, known.st_ctime_ns)).encode())
-    return digest.hexdigest()
+    check_room(target, voxels * (2 * file.dtype.itemsize) + voxels // file.count * between)

@@ -1,0 +1,110 @@
+"""Going on after a kill: where a long run keeps what is done, and whether another run may use it."""
+
+import dataclasses
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from whorl import __version__
+from whorl.errors import FileError
+from whorl.foundations.atomic import hidden
+from whorl.large.plan import Plan, size_in_words
+from whorl.large.scratch import Journal
+
+Begin = Callable[[str], Journal]
+"""Opens the journal of the next part of a run, which has that identity."""
+
+
+def work_folder(target: Path) -> Path:
+    """Where a long run keeps what is done."""
+    return hidden(target, ".whorl")
+
+
+@contextmanager
+def journals(target: Path) -> Iterator[Begin]:
+    """Journals of the parts of a run; they stay when it is interrupted, and go when it ends well or with an error."""
+    folder = work_folder(target)
+    opened: list[Journal] = []
+
+    def begin(identity: str) -> Journal:
+        opened.append(Journal(folder / str(len(opened)), identity))
+        return opened[-1]
+
+    def remove() -> None:
+        for journal in opened:
+            journal.remove()
+        if opened:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    try:
+        yield begin
+    except Exception:
+        remove()
+        raise
+    except BaseException:  # Ctrl-C and the like: the next run goes on
+        for journal in opened:
+            journal.leave()
+        raise
+    remove()
+
+
+def check_room(target: Path, needed: int) -> None:
+    """Refuse at once what the disk cannot hold; what a former run left there is used again."""
+    folder = work_folder(target)
+    held = sum(512 * path.stat().st_blocks for path in folder.rglob("*")) if folder.exists() else 0
+    free = shutil.disk_usage(target.parent).free + held
+    if needed > free:
+        need, have = size_in_words(needed), size_in_words(free)
+        raise FileError(
+            f"{target}: cannot be written: {need} are needed on the disk, {have} are free. "
+            "Make room there, or choose another place."
+        )
+
+
+def identity(chosen: Plan, source: Path, *about: Any) -> str:
+    """One hash over what is computed, and from what: a run must not go on with the windows of another.
+
+    Of the filter it takes every number, of the source names, sizes and times of all its files: of a zarr array its
+    chunks, too. A file that was written again has another time of change, even if its date was put back.
+    """
+    cut = (chosen.shape, chosen.sides, [len(part) for part in chosen.passes])
+    digest = hashlib.sha256(repr((__version__, cut, about)).encode())
+    seen: dict[int, Any] = {}
+    for part in chosen.passes:
+        for stage in part:
+            _add(digest, stage.apply, seen)
+    for entry in sorted([source, *source.rglob("*")] if source.is_dir() else [source]):
+        known = entry.stat()
+        digest.update(repr((str(entry.resolve()), known.st_size, known.st_mtime_ns, known.st_ctime_ns)).encode())
+    return digest.hexdigest()
+
+
+def _add(digest: Any, value: Any, seen: dict[int, Any]) -> None:
+    """Add a value to a hash by what it holds: numbers, arrays, modules with their weights, and objects made of them."""
+    if id(value) in seen:
+        digest.update(b"again")
+        return
+    if isinstance(value, nn.Module):
+        seen[id(value)] = value
+        digest.update(repr((getattr(value, "settings", None), value)).encode())
+        for tensor in value.state_dict().values():
+            _add(digest, tensor, {})
+    elif isinstance(value, torch.Tensor | np.ndarray):
+        samples = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
+        digest.update(repr((samples.shape, samples.dtype)).encode() + samples.tobytes())
+    elif isinstance(value, list | tuple | dict):
+        for part in (part for pair in value.items() for part in pair) if isinstance(value, dict) else value:
+            _add(digest, part, seen)
+    elif dataclasses.is_dataclass(value) or (hasattr(value, "__dict__") and not callable(getattr(value, "mro", None))):
+        seen[id(value)] = value
+        digest.update(repr((type(value).__qualname__, getattr(value, "__qualname__", ""))).encode())
+        _add(digest, vars(value), seen)
+    else:
+        digest.update(repr(value).encode())
