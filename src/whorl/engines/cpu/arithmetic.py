@@ -18,6 +18,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 from numpy.polynomial import chebyshev
@@ -36,6 +38,15 @@ _MANTISSA = {32: 23, 64: 52}
 _LOWEST = {32: -100.0, 64: -1000.0}
 
 
+class _Kept(FunctionCache):  # type: ignore[misc]
+    """Numba's cache, which looks before it loads all that compiling needs, a third of a second of registries."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 def compiled(*, cache: bool = False, inside: bool = False) -> Callable[[F], F]:
     """Compile with Numba: no Python lock, no reordering; ``cache`` keeps the machine code on disk.
 
@@ -43,7 +54,9 @@ def compiled(*, cache: bool = False, inside: bool = False) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        result: F = numba.njit(**COMPILED, cache=cache, forceinline=inside)(function)
+        result: F = numba.njit(**COMPILED, forceinline=inside)(function)
+        if cache:
+            result._cache = _Kept(function)  # type: ignore[attr-defined]
         return result
 
     return decorate

@@ -22,11 +22,11 @@ _local = threading.local()
 def room(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> list[np.ndarray[Any, Any]]:
     """Uninitialised arrays of these sizes, valid until this thread asks again."""
     total = sum(sizes)
-    kept: np.ndarray[Any, Any] | None = getattr(_local, dtype.name, None)
+    kept: np.ndarray[Any, Any] | None = getattr(_local, dtype.char, None)
     if kept is None or kept.size < total:
         kept = _aligned(total, dtype)
         if kept.nbytes <= KEPT:
-            setattr(_local, dtype.name, kept)
+            setattr(_local, dtype.char, kept)
     ends = list(accumulate(sizes))
     return [kept[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
