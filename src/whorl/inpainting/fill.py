@@ -18,6 +18,7 @@ from torch import Tensor
 from whorl import engines
 from whorl.foundations import validation
 from whorl.foundations.types import Image
+from whorl.inpainting.patches import around
 from whorl.inpainting.pyramid import Level, finer, pyramid
 from whorl.inpainting.windows import cycle, pieces
 from whorl.models import Model
@@ -149,22 +150,30 @@ def _relax(
     length = min(max(SHORTEST, across), longest)
     # Cycles that do not reach across change little after the first one, whatever is left to do: look twice.
     needed = CALM if frozen else 1 if across <= longest else 2
-    parts = pieces(model, level, length) if frozen else []
-    held = model.description if frozen else model.inpaint(level.data, ~level.known).description
     steps, cycles, calm, before, distance, momentum = 0, 0, 0, float("inf"), float("inf"), 0.0
-    move = u.new_zeros(()).expand_as(u)
+    patches, whole, laid = None, u, 0  # for cycles of so many steps the holes are cut out
     while steps < MOST_STEPS * order**2 and cycles != most_cycles:
+        if laid != length:
+            whole, laid = u if patches is None else patches.put(u, whole), length
+            patches = around(level.known, length, model.operator.reach, model.reach)
+            own, here, u = (None, level, whole) if patches is None else (patches.own, *patches.take(level, whole))
+            parts = pieces(model, here, length) if frozen else []
+            held = model.description if frozen else model.inpaint(here.data, ~here.known).description
+            move = u.new_zeros(()).expand_as(u)
+            whole = whole if patches else whole[:0].clone()  # nobody shall hold the image but this loop
         taus, mixes = fsi_steps((length,), tau)
         if frozen:
-            after, along = cycle(parts, u, move, momentum, taus, mixes, engine)
+            after, along = cycle(parts, u, move, momentum, taus, mixes, engine, own)
             momentum = MOMENTUM if along >= 0 else 0.0  # in the wrong direction it is dropped
         else:
             after = engines.advance(held, u, [Numbers(size) for size in taus], engine, mixes=mixes)
+        if patches is not None:
+            after = patches.agreed(after)
         if low is not None:
             after = after.clamp(low, high)
         # Nobody else holds the image of the last cycle: without derivatives its memory takes the change.
         move = after - u if after.requires_grad else u.sub_(after).neg_()
-        lengths = torch.linalg.vector_norm(move.detach(), dim=-1)
+        lengths = torch.linalg.vector_norm(move.detach() if own is None else move.detach()[:, :, own], dim=-1)
         change = float(lengths.double().square().sum() / unknown) ** 0.5
         u, steps, cycles = after, steps + length, cycles + 1
         # Changes that shrink by the factor q from cycle to cycle sum up to change q / (1 - q) from here on.
@@ -174,11 +183,11 @@ def _relax(
             report(distance)
         calm = calm + 1 if distance <= tolerance else 0
         if calm == needed:
-            return u, distance, steps, True
+            break
         if not frozen and change > 0.5 * before and length < longest:
             length, change = 2 * length, float("inf")
         before = change
-    return u, distance, steps, False
+    return u if patches is None else patches.put(u, whole), distance, steps, calm == needed
 
 
 def _linear(model: Model) -> bool:

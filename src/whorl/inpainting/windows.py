@@ -81,8 +81,12 @@ def cycle(
     taus: Sequence[float],
     mixes: Sequence[float],
     engine: str,
+    own: Image | None = None,
 ) -> tuple[Image, float]:
-    """The picture after a cycle that starts from ``u + momentum move``, and the product of its change with ``move``."""
+    """The picture after a cycle that starts from ``u + momentum move``, and the product of its change with ``move``.
+
+    Where ``own`` is given, it weighs the pixels in that product.
+    """
     numbers = [Numbers(tau) for tau in taus]
 
     def one(part: Piece) -> tuple[Image, float]:
@@ -90,8 +94,9 @@ def cycle(
         seen, inner = slice(window.low, window.high), slice(window.first, window.last)
         start = torch.add(u[images, :, seen], move[images, :, seen], alpha=momentum)
         done = engines.advance(part.step(), start, numbers, engine, mixes=mixes, frozen=True)[:, :, window.inner]
-        change = (done - start[:, :, window.inner]).detach().flatten()
-        return done, float(torch.dot(change, move[images, :, inner].detach().flatten()))
+        change = (done - start[:, :, window.inner]).detach()
+        weighed = change if own is None else change * own[inner]
+        return done, float(torch.dot(weighed.flatten(), move[images, :, inner].detach().flatten()))
 
     if len(parts) == 1:
         return one(parts[0])
