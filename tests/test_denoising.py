@@ -90,6 +90,28 @@ def test_windows_have_what_the_whole_has(micrograph):
     assert np.abs(large.map(noisy, Denoising(), tile=110) - whole).max() < 2e-3
 
 
+@pytest.mark.parametrize("network", [None, "photo-8k", "paper"])
+def test_the_strength_is_the_share_of_the_change(network):
+    """A straight line from the picture to the result, in windows, too; the noise is found once and for all."""
+    from whorl.networks import available, photo_networks
+
+    network = (available()[0] if network == "paper" else network) if network else None
+    assert network is None or network in (*photo_networks(), *available())
+    noisy = np.random.default_rng(0).normal(100.0, 15.0, (150, 70))
+    told = {"noise": 15.0, "network": network}
+    results = [whorl.denoise(noisy, **told, strength=s) for s in (0.0, 0.3, 0.7, 1.0)]
+    assert np.array_equal(results[0], noisy)
+    assert np.array_equal(results[3], whorl.denoise(noisy, **told))
+    change = results[3] - noisy
+    assert change.std() > 5
+    for share, result in zip((0.3, 0.7), results[1:3], strict=True):
+        assert np.abs(result - noisy - share * change).max() < 1e-4  # float32 inside the networks
+        windows = large.map(noisy, Denoising(network, 15.0, strength=share), tile=64)
+        assert np.abs(windows - result).max() < 2e-3
+    with pytest.raises(ValueError, match="strength"):
+        whorl.denoise(noisy, **told, strength=1.2)
+
+
 def test_dyes_have_noise_of_their_own():
     clean = scene()
     draw = np.random.default_rng(2)

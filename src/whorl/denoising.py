@@ -22,7 +22,7 @@ from whorl.foundations.arrays import from_tensor, placed, to_tensor
 from whorl.foundations.other_libraries import any_array
 from whorl.networks.adaptation import adapted
 from whorl.networks.cards import shared
-from whorl.networks.denoiser import Denoiser, value_range
+from whorl.networks.denoiser import Denoiser, Partly, value_range
 from whorl.networks.real_noise import RealDenoiser, real_denoiser
 from whorl.networks.trained import TrainedNetwork, levels_told
 
@@ -49,7 +49,7 @@ def _unwatched(step: int) -> None:
 class Remover:
     """What removes the noise of a picture, None where it is to be copied, and what is expected of it where measured."""
 
-    apply: Denoiser | RealDenoiser | None
+    apply: Denoiser | RealDenoiser | Partly | None
     expected: Answer | None = None
     adapted: bool = False
 
@@ -73,7 +73,7 @@ class Denoising:
     ``noise`` is a standard deviation, a ``NoiseModel``, or ``"rician"`` for such noise of a level that is measured.
     ``channels`` says whether channels are colours of one picture, ``"joint"``, or dyes that have nothing in common,
     ``"separate"``. ``adapt`` lets the network adapt to the picture, and ``watch`` is called with the number of
-    every step of that.
+    every step of that. ``strength`` is the share of the change that is made, from 0 to 1.
 
     >>> told = Denoising(noise=15.0)
     >>> told.name(channels=3), told.level(lambda: [])
@@ -86,8 +86,10 @@ class Denoising:
     channels: Channels | None = None
     adapt: bool = False
     watch: Callable[[int], None] = _unwatched
+    strength: float = 1.0
 
     def __post_init__(self) -> None:
+        validation.number(self.strength, "strength", self.caller, 0.0, 1.0)
         if self.channels not in (None, "separate", "joint"):
             raise ValueError(f"{self.caller}: channels = {self.channels!r}: choose 'separate' or 'joint'.")
         if isinstance(self.noise, str) and (self.noise != "rician" or self.network is not None):
@@ -133,6 +135,14 @@ class Denoising:
         self, noise: float | NoiseModel, samples: Sequence[Tensor], *, eight_bits: bool, device: torch.device
     ) -> Remover:
         """What removes this noise from pictures of which these are samples; checked where the noise is a model."""
+        found = self._remover(noise, samples, eight_bits, device)
+        if self.strength == 1 or found.apply is None:
+            return found
+        return replace(found, apply=Partly(found.apply, self.strength, found.apply.reach))
+
+    def _remover(
+        self, noise: float | NoiseModel, samples: Sequence[Tensor], eight_bits: bool, device: torch.device
+    ) -> Remover:
         channels = samples[0].shape[1]
         if noise == 0:
             return Remover(None)
@@ -162,6 +172,7 @@ def denoise(
     channels: Channels | None = None,
     network: str | Path | TrainedNetwork | None = None,
     adapt: bool = False,
+    strength: float = 1.0,
     device: str | torch.device | None = None,
 ) -> Array:
     """Remove the noise of a photograph or micrograph with trained networks.
@@ -192,6 +203,8 @@ def denoise(
     adapt : bool
         Whether the network adapts to the picture, which takes a while: its gates, in 20 steps by Stein's estimate. That
         is taken where the noise is white, its model fits, and parts of the picture that were held back gain by it.
+    strength : float
+        How much of the change is made, from 0, the image as it is, to 1: some like a little grain.
     device : optional
         Where to compute; the result comes back to where the image was.
 
@@ -202,11 +215,13 @@ def denoise(
     >>> bool(denoise(noisy, noise=25).std() < 5)
     True
     """
+    validation.number(strength, "strength", "denoise", 0.0, 1.0)
     if network is not None and not isinstance(noise, NoiseModel | str):
         # A wrong axis has no channels here, and is refused with everything else that is wrong with the image.
         count = [] if channel_axis is None else [*getattr(image, "shape", ())][channel_axis:][:1]
         told = Denoising(network, channels=channels, adapt=adapt).loaded(*count or [1])
-        return cast(Array, told.denoise(image, noise, channel_axis=channel_axis, page_axis=page_axis, device=device))
+        how: dict[str, Any] = {"channel_axis": channel_axis, "page_axis": page_axis, "device": device}
+        return cast(Array, told.denoise(image, noise, strength=strength, **how))
     u = to_tensor(image, channel_axis, "denoise", page_axis)
     if u.dim() != 4:
         raise ShapeError(
@@ -233,6 +248,7 @@ def denoise(
             each: list[Any] = [remover.apply] * len(u)
             if levels is not None:
                 each = [replace(cast(Denoiser, remover.apply), noise=level) for level in levels.to(target).split(1)]
-            pages = torch.cat([apply(page.to(target)) for apply, page in zip(each, u.split(1), strict=True)])
+            shares = [Partly(apply, strength, apply.reach) for apply in each]
+            pages = torch.cat([share(page.to(target)) for share, page in zip(shares, u.split(1), strict=True)])
             result = from_tensor(pages, image, channel_axis, page_axis)
     return cast(Array, result)

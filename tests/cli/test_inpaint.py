@@ -256,3 +256,18 @@ def test_integers_beyond_what_floats_hold_are_kept(tmp_path, whorl_command):
     answer = whorl_command("inpaint", "--homogeneous", tmp_path / "a.zarr", tmp_path / "m.png", tmp_path / "b.zarr")
     assert answer.code == 0, answer.err
     assert np.array_equal(zarr.open(tmp_path / "b.zarr", mode="r")[...][~MASK], values[~MASK])
+
+
+def test_known_pixels_of_a_jpeg_tiff_are_kept_too(tmp_path, whorl_command):
+    """Such a file is compressed as JPEG again by filters; filling in promises more."""
+    tifffile.imwrite(tmp_path / "a.tif", picture().samples, photometric="rgb", compression="jpeg")
+    files.write(tmp_path / "m.png", grey(255 * MASK))
+    words = ("inpaint", "--homogeneous", tmp_path / "a.tif", tmp_path / "m.png")
+    assert whorl_command(*words, tmp_path / "b.tif").code == 0
+    given, result = files.read(tmp_path / "a.tif"), files.read(tmp_path / "b.tif")
+    assert (given.metadata.compression, result.metadata.compression) == ("jpeg", None)
+    assert np.array_equal(result.samples[~MASK], given.samples[~MASK])
+    assert whorl_command(*words, tmp_path / "c.tif", "--compression", "jpeg").code == 0
+    assert files.read(tmp_path / "c.tif").metadata.compression == "jpeg"
+    answer = whorl_command(*words, tmp_path / "d.png", "--compression", "lzw")
+    assert (answer.code, "is for TIFF" in answer.err) == (2, True)

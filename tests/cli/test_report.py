@@ -67,9 +67,10 @@ def test_a_model_that_does_not_fit_is_said_in_the_summary(tmp_path, whorl_comman
     assert answer.out.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [("a.png", "a.png", "out"), ("-n", "a.png", "b.png")])
+@pytest.mark.parametrize("words", [("a.png", "c.png", "out"), ("-n", "a.png", "b.png")])
 def test_a_report_is_about_one_result(tmp_path, whorl_command, words):
     save(tmp_path / "a.png", noisy(1))
+    save(tmp_path / "c.png", noisy(1))
     before = listing(tmp_path)
     given = [tmp_path / word if word != "-n" else word for word in words]
     answer = whorl_command("denoise", *given, "--report", tmp_path / "sheet.png")

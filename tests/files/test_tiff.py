@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +10,7 @@ from files.samples import KINDS, noise, picture, profile
 from whorl import files
 from whorl.errors import FileError
 from whorl.files import tiff_reader, tiff_writer
+from whorl.files.tiff_codecs import COMPRESSIONS
 
 DTYPES = ["u1", "u2", "u4", "i1", "i2", "i4", "f2", "f4", "f8"]
 
@@ -347,3 +349,64 @@ def test_pixels_per_inch_whatever_the_unit(tmp_path, unit, inches):
     with tifffile.TiffFile(tmp_path / "b.tif") as seen:
         assert seen.pages[0].tags["ResolutionUnit"].value == {"inch": 2, "centimeter": 3}[unit]
         assert seen.pages[0].tags["XResolution"].value == (200, 1)
+
+
+@pytest.fixture(scope="module")
+def slide(tmp_path_factory):
+    """A slide as scanners write it: a pyramid of tiles, compressed as JPEG."""
+    y, x = np.mgrid[:700, :900]
+    cells = 200 - 60 * np.sin(x / 9) * np.sin(y / 7) + np.random.default_rng(0).normal(0, 4, (700, 900))
+    image = np.stack([cells, cells - 40, cells + 10], -1).clip(0, 255).astype(np.uint8)
+    path = tmp_path_factory.mktemp("slide") / "a.tif"
+    how = {"tile": (256, 256), "compression": "jpeg", "compressionargs": {"level": 80}, "photometric": "rgb"}
+    with tifffile.TiffWriter(path) as file:
+        file.write(image, subifds=1, **how)
+        file.write(image[::2, ::2], subfiletype=1, **how)
+    return path
+
+
+def test_a_jpeg_slide_stays_one_and_does_not_grow_by_much(tmp_path, slide):
+    picture = files.read(slide)
+    assert picture.metadata.compression == "jpeg"
+    files.write(tmp_path / "b.tif", picture)
+    files.write(tmp_path / "c.tif", replace(picture, metadata=replace(picture.metadata, compression="deflate")))
+    sizes = [path.stat().st_size for path in (slide, tmp_path / "b.tif", tmp_path / "c.tif")]
+    assert sizes[1] < 2.5 * sizes[0] < sizes[2]
+    with tifffile.TiffFile(tmp_path / "b.tif") as file:
+        page = file.pages[0]
+        assert (page.compression, page.photometric, len(page.subifds)) == (7, 6, 1)
+        levels = [level.asarray() for level in file.series[0].levels]
+    # Quality 95 with full chroma: a root mean square error of less than two grey values.
+    assert np.sqrt(np.mean((levels[0] - picture.samples.astype(float)) ** 2)) < 2
+    assert levels[1].shape == (350, 450, 3)
+    with Image.open(tmp_path / "b.tif") as shown:
+        assert np.abs(np.array(shown.convert("RGB")).astype(int) - levels[0]).max() <= 2
+    assert np.array_equal(files.read(tmp_path / "b.tif").samples, levels[0])
+    assert np.array_equal(files.read(tmp_path / "c.tif").samples, picture.samples)
+
+
+@pytest.mark.parametrize("compression", ["none", "deflate", "lzw", "zstd", "jpeg"])
+@pytest.mark.parametrize(("channels", "pyramid"), [(1, False), (3, False), (3, True)])
+def test_every_compression_is_read_back(tmp_path, compression, channels, pyramid):
+    y, x = np.mgrid[:540, :70]
+    samples = np.stack([100 + x + 0.1 * y + 9 * c for c in range(channels)], -1).astype(np.uint8)
+    layout = files.Layout(*samples.shape, np.dtype("u1"), "rgb" if channels == 3 else "grey")
+    files.write(
+        tmp_path / "a.tif", files.Picture(samples, layout, files.Metadata(compression=compression, pyramid=pyramid))
+    )
+    with tifffile.TiffFile(tmp_path / "a.tif") as file:
+        assert file.pages[0].compression == COMPRESSIONS[compression]
+        assert len(file.pages[0].subifds or ()) == pyramid
+        found = file.asarray().reshape(samples.shape)
+    assert np.abs(found.astype(int) - samples).max() <= (3 if compression == "jpeg" else 0)
+    assert np.array_equal(files.read(tmp_path / "a.tif").samples, found)
+
+
+@pytest.mark.parametrize(("told", "words"), [("jpeg", "holds 8-bit grey or RGB"), ("rar", "'rar' is unknown")])
+def test_compressions_that_cannot_be_are_refused(tmp_path, told, words):
+    layout = files.Layout(4, 5, 2, np.dtype("u2"), "grey", kept=1)
+    with pytest.raises(FileError, match=words):
+        files.write(
+            tmp_path / "a.tif", files.Picture(np.zeros((4, 5, 2), "u2"), layout, files.Metadata(compression=told))
+        )
+    assert not (tmp_path / "a.tif").exists()

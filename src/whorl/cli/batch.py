@@ -15,8 +15,9 @@ from whorl.cli.jobs import jobs
 from whorl.cli.options import Common
 from whorl.cli.progress import progress
 from whorl.cli.treatments import Treatment
-from whorl.files import Page
+from whorl.files import SUFFIXES, Page
 from whorl.files.volume import VolumeFile, open_volume, volume_kind
+from whorl.foundations.atomic import check_target
 from whorl.foundations.strict_json import strict_json
 from whorl.large import Stage
 from whorl.large.pictures import Job, filter_file
@@ -38,21 +39,28 @@ class Batch:
         volume: bool = False,
         memory: int | None = None,
         preview: int | None = None,
+        report: Path | None = None,
     ) -> None:
         if volume and common.pages is not None:
             raise ValueError(f"--volume and --pages {common.pages} contradict each other. Give one of them.")
         self.verb, self.treatment, self.tile, self.pages = verb, treatment, as_tile(common.tile), common.pages
         self.dry_run, self.volume, self.memory, self.preview = common.dry_run, volume, memory, preview
         self.force, self.quiet, self.as_json = common.force, common.quiet, common.as_json
+        self.compression = None if common.compression == "auto" else common.compression
+        self.sheets = {
+            name: path for name, path in (("compare", common.compare), ("report", report)) if path is not None
+        }
 
     def run(self, paths: Sequence[Path]) -> list[dict[str, Any]]:
         """Filter every pair of ``IN... OUT``, and describe it; exit code 2 in the end where one failed."""
         found = jobs(paths, self.force)
+        self._check_sheets(len(found.pairs))
         records: list[dict[str, Any]] = [{"input": str(path), "error": error} for path, error in found.closed]
         logging.getLogger("tifffile").setLevel(logging.CRITICAL)  # damaged files are told of once, by our own line
         with progress(self.treatment.doing, total=len(found.pairs), quiet=self.quiet or self.dry_run) as advance:
             for source, target in found.pairs:
                 records.append(self._one(source, target, None if self.dry_run else advance))
+                self._draw(records[-1])
                 if not self.as_json:
                     self._tell(records[-1])
         skipped = [str(path) for path in found.skipped]
@@ -67,6 +75,24 @@ class Batch:
         if any("error" in record for record in records):
             raise typer.Exit(1 if any("bug" in record for record in records) else 2)
         return records
+
+    def _check_sheets(self, count: int) -> None:
+        for name, path in self.sheets.items():
+            check_target(path, self.force)
+            if count != 1 or self.dry_run:
+                raise ValueError(f"--{name} draws the result of one file. Give one file, and no --dry-run.")
+
+    def _draw(self, record: dict[str, Any]) -> None:
+        """Draw the sheets about a file that were asked for."""
+        from whorl.cli.compare import write_compare
+        from whorl.cli.report import write_report
+
+        for name, path in self.sheets.items() if "error" not in record else ():
+            if name == "compare":
+                write_compare(record, summary(record["pages"]), path, self.force)
+            else:
+                write_report(record, path, self.force)
+            record[name] = str(path)
 
     def _one(self, source: Path, target: Path, advance: Callable[[float], None] | None) -> dict[str, Any]:
         """Filter one picture (only look at it without ``advance``) and describe what was done."""
@@ -83,11 +109,17 @@ class Batch:
         try:
             if (file := self._opened(source)) is not None:
                 with file:
+                    told = "--compare" if "compare" in self.sheets else "--compression" if self.compression else ""
+                    if told:
+                        raise ValueError(f"{source}: {told} is for pictures, and this is a volume. Leave it out.")
                     return record | self._volume(file, target, advance, how)
             if self.preview is not None:
                 raise ValueError(f"{source}: --preview is for volumes. Give --volume if its pages are slices of one.")
             how["pages"] = self.pages or "separate"
-            how |= {"device": self.treatment.device, "force": self.force}
+            how |= {"device": self.treatment.device, "force": self.force, "compression": self.compression}
+            tiff = SUFFIXES.get(target.suffix.lower()) == "tiff"
+            if self.treatment.lossless and tiff and self.compression is None:
+                how["compression"] = "deflate"
             job = filter_file(source, target, choose, advance=advance, dry_run=advance is None, **how)
         except (KeyboardInterrupt, SystemExit):
             if work_folder(target).exists():
@@ -223,6 +255,8 @@ def summary(pages: Sequence[dict[str, Any]]) -> str:
     for name in ("contrast", "noise"):
         if name in page:
             words.append(f"{name} {_range(pages, name)}{' (measured)' if page[f'{name}_measured'] else ''}")
+    if page.get("strength", 1.0) != 1:
+        words.append(f"strength {page['strength']:.3g}")
     if "time" in page:
         words.append(f"time {page['time']:.4g}" + (f" in {page['steps']} steps" if "steps" in page else ""))
     if {*page.get("spacing", [])} - {1.0} and depth:

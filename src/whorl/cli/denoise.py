@@ -9,6 +9,7 @@ from whorl.cli.options import Common, Paths, option, prepare, with_common_option
 EXAMPLES = (
     "whorl denoise photo.jpg clean.png",
     "whorl denoise --noise 15 photo.jpg clean.png",
+    "whorl denoise --strength 0.7 --compare sheet.png photo.jpg clean.jpg",
     "whorl denoise --report sheet.png micrograph.tif clean.tif",
     "whorl denoise --network runs/mine/network.safetensors scans/ clean/",
 )
@@ -42,6 +43,9 @@ def command(
         bool,
         option("--adapt", "Let the network adapt to the picture, where that is seen to help; takes a while."),
     ] = False,
+    strength: Annotated[
+        float, option("--strength S", "How much of the change is made, from 0 to 1: less leaves a little grain.")
+    ] = 1.0,
     report: Annotated[
         Path | None,
         option(
@@ -65,25 +69,16 @@ def command(
     from whorl.cli.batch import Batch
     from whorl.cli.treatments import ByNetwork
     from whorl.denoising import Denoising
-    from whorl.foundations.atomic import check_target
 
     if channels not in ("auto", "separate", "joint"):
         raise ValueError(f"--channels {channels}: choose auto, separate or joint.")
     kind: Any = None if channels == "auto" else channels
     told = None if network == "auto" else network
     watch = _silent if common.quiet or not sys.stderr.isatty() else _tell
-    policy = Denoising(told, _told(noise), channels=kind, adapt=adapt, watch=watch)
+    policy = Denoising(told, _told(noise), channels=kind, adapt=adapt, watch=watch, strength=strength)
     device = prepare(common.device, common.threads)
     treatment = ByNetwork(policy, device, per_page=common.per_page)
-    if report is not None:
-        check_target(report, common.force)
-        if len(paths) != 2 or Path(paths[0]).is_dir() or common.dry_run:
-            raise ValueError("--report draws the result of one file. Give one file, and no --dry-run.")
-    records = Batch("denoise", treatment, common).run([Path(path) for path in paths])
-    if report is not None:
-        from whorl.cli.report import write_report
-
-        write_report(records[0], report, common.force)
+    Batch("denoise", treatment, common, report=report).run([Path(path) for path in paths])
 
 
 def _tell(step: int) -> None:

@@ -33,7 +33,7 @@ class ByFilling(Spaced, Treatment):
     ``grow`` pixels wider than the mask, and no larger share of a page than ``most``; NaN are never too many.
     """
 
-    volumes = True
+    volumes, lossless = True, True
     doing = "filling in"
 
     def __init__(

@@ -4,6 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
@@ -97,6 +98,13 @@ Seed = Annotated[int, option("--seed N", "Seed of everything random.", min=0, ma
 Quiet = Annotated[bool, option("--quiet -q", "No progress, no summary; errors only.")]
 AsJson = Annotated[bool, option("--json", "Print one JSON object instead of text.")]
 DryRun = Annotated[bool, option("--dry-run -n", "Say what would be done, and write nothing.")]
+Compression = Annotated[
+    Literal["auto", "none", "deflate", "lzw", "zstd", "jpeg"],
+    option("--compression", "Of TIFF output. auto: JPEG for what was JPEG, otherwise deflate, which loses nothing."),
+]
+Compare = Annotated[
+    Path | None, option("--compare FILE", "Draw picture, result and their difference into this file, a PNG.")
+]
 Force = Annotated[bool, option("--force -f", "Overwrite an output that exists.")]
 
 
@@ -108,6 +116,8 @@ class Common(NamedTuple):
     per_page: PerPage = False
     device: DeviceName = "cpu"
     threads: Threads = None
+    compression: Compression = "auto"
+    compare: Compare = None
     force: Force = False
     dry_run: DryRun = False
     as_json: AsJson = False

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from whorl.evaluation.sheet import sheet, views
 from whorl.files.volume import VolumeFile
 from whorl.foundations.atomic import beside
 from whorl.large.plan import Plan
@@ -19,8 +20,6 @@ from whorl.large.windows import Window
 
 PANEL = 320
 """Longest side of a slice in the picture, in pixels."""
-
-MARGIN, LINE = 12, 22
 
 
 def preview(
@@ -54,35 +53,21 @@ def preview(
 
 def _drawn(before: NDArray[Any], after: NDArray[Any], spacing: Sequence[float]) -> Any:
     """Slices across z, y and x through the middle, side by side; before above after, in the same greys."""
-    from PIL import Image, ImageDraw, ImageFont
-
-    low, high = np.quantile(before, (0.005, 0.995))
     rows = []
-    for values in (before, after):
-        grey = np.clip((values - low) / max(high - low, 1e-12), 0, 1)
-        rows.append([_panel((255 * grey.take(grey.shape[axis] // 2, axis)).astype(np.uint8), spacing, axis)
-                     for axis in range(3)])  # fmt: skip
-    widths = [panel.width for panel in rows[0]]
-    height = max(panel.height for panel in rows[0])
-    size = sum(widths) + 4 * MARGIN, 2 * (height + LINE + MARGIN) + MARGIN
-    sheet = Image.new("L", size, 255)
-    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(size=14)
-    for row, (word, panels) in enumerate(zip(("before", "after"), rows, strict=True)):
-        top, left = MARGIN + row * (height + LINE + MARGIN), MARGIN
-        for name, panel in zip(("slice across z", "slice across y", "slice across x"), panels, strict=True):
-            draw.text((left, top), f"{word}: {name}" if panel is panels[0] else name, fill=0, font=font)
-            sheet.paste(panel, (left, top + LINE))
-            left += panel.width + MARGIN
-    return sheet
+    for word, pixels in zip(
+        ("before: ", "after: "), views(before.reshape(1, 1, -1), after.reshape(1, 1, -1)), strict=True
+    ):
+        block = pixels.reshape(before.shape)
+        slices = [np.asarray(block.take(block.shape[axis] // 2, axis)) for axis in range(3)]
+        rows.append([
+            (f"{word if axis == 0 else ''}slice across {'zyx'[axis]}", one, _size(one.shape, spacing, axis))
+            for axis, one in enumerate(slices)
+        ])  # fmt: skip
+    return sheet(rows)
 
 
-def _panel(pixels: NDArray[Any], spacing: Sequence[float], axis: int) -> Any:
-    """A slice with its true proportions, every voxel a rectangle."""
-    from PIL import Image
-
-    height, width = (
-        size * length for size, length in zip(pixels.shape, np.delete(np.asarray(spacing), axis), strict=True)
-    )
-    scale = PANEL / max(height, width)
-    size = max(round(width * scale), 1), max(round(height * scale), 1)
-    return Image.fromarray(pixels).resize(size, Image.Resampling.NEAREST)
+def _size(shape: Sequence[int], spacing: Sequence[float], axis: int) -> tuple[int, int]:
+    """Height and width of a slice in its true proportions, every voxel a rectangle."""
+    sides = np.multiply(shape, np.delete(np.asarray(spacing), axis))
+    height, width = np.maximum(np.rint(sides * (PANEL / sides.max())), 1).astype(int).tolist()
+    return height, width

@@ -58,7 +58,8 @@ def _words(page: dict[str, Any], model: NoiseModel | None) -> Iterator[str]:
     if "psnr_expected" in page:
         before, after = page["psnr_expected"]
         told = "after it cannot be told" if page["doubt"] else f"{after:.1f} dB after"
-        yield f"Estimated PSNR: {before:.1f} dB before, {told} (for a range of {page['peak']:.4g})."
+        full = "" if page.get("strength", 1.0) == 1 else " at full strength"
+        yield f"Estimated PSNR{full}: {before:.1f} dB before, {told} (for a range of {page['peak']:.4g})."
         fit = page["residual"]
         yield (
             f"What was removed, in standard deviations of the noise: mean {fit['mean']:.2f}, "

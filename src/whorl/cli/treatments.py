@@ -31,6 +31,8 @@ class Treatment(ABC):
     device: torch.device
     per_page: bool = False
     doing: str = "filtering"
+    lossless: bool = False
+    """Whether samples are promised to stay as they were, which compression must not break."""
 
     def chosen(self, pages: Sequence[Page]) -> Iterator[tuple[Sequence[Stage], dict[str, Any]]]:
         """For each page the stages, and the numbers that describe them for a report."""
@@ -146,7 +148,7 @@ class ByNetwork(Treatment):
         policy = replace(self.policy, channels="separate") if dyes else self.policy
         samples, eight_bits = list(_tensors(lambda: sample_blocks([page]))()), page.layout.dtype == "uint8"
         told = {"network": policy.name(channels), "noise": _level(measured, samples)}
-        record: dict[str, Any] = told | {"noise_measured": policy.noise is None}
+        record: dict[str, Any] = told | {"noise_measured": policy.noise is None, "strength": policy.strength}
         if isinstance(measured, NoiseModel):
             record["noise_model"] = asdict(measured)
         steps, remover = denoising_stages(policy, measured, samples, eight_bits=eight_bits, device=self.device)

@@ -10,15 +10,13 @@ from torch import Tensor
 
 from whorl.automatic.noise_model import NoiseModel, gaussian_weights
 from whorl.automatic.variance import noise_bins
+from whorl.evaluation.sheet import grey, views
 from whorl.invariance.chart import COLOURS, house_style
 
 TILE, FLAT = 16, 0.1
 
 OUTLIER = 4.0
 """Bins with more than so many times the usual variance hold detail rather than noise, and need not be seen whole."""
-
-ENDS = torch.tensor([0.002, 0.998], dtype=torch.float64)
-"""Shares of the samples that are drawn black and white."""
 
 
 def draw_noise(samples: Sequence[Tensor], model: NoiseModel, path: Path | str, *, format: str | None = None) -> None:
@@ -47,12 +45,13 @@ def draw_report(
     """
     from matplotlib.figure import Figure
 
-    shown = slice(None) if len(before) == 3 else slice(1)
-    low, high = torch.quantile(before[shown].double().flatten()[:: max(1, before.numel() // 10**6)], ENDS).tolist()
     removed = (before - after) / model.standard_deviation_at(after[None])[0]
-    grey = {"picture": before, "result": after}
-    views = {name: ((u[shown].double() - low) / max(high - low, 1e-12)).clamp(0, 1) for name, u in grey.items()}
-    views["removed, in standard deviations from -3 to 3"] = ((removed[shown].double() + 3) / 6).clamp(0, 1)
+    shown = removed if len(before) == 3 else removed[:1]
+    panels = [
+        *views(before.cpu().numpy(), after.cpu().numpy()),
+        grey((255 * (shown + 3) / 6).clamp(0, 255).cpu().numpy()),
+    ]
+    names = ("picture", "result", "removed, in standard deviations from -3 to 3")
     height, width = before.shape[1:]
     with house_style():
         tall = min(max(4.1 * height / width, 2.0), 7.0)
@@ -60,14 +59,12 @@ def draw_report(
         figure.suptitle(words[0], x=0.01, ha="left", fontsize=13, weight="bold")
         rows: Any = figure.subfigures(2, 1, height_ratios=(tall + 0.3, 3.7))
         upper, lower = rows
-        for axis, (name, view) in zip(upper.subplots(1, 3), views.items(), strict=True):
-            axis.imshow(
-                view.permute(1, 2, 0).squeeze(-1).cpu().numpy(), cmap="gray", vmin=0, vmax=1, interpolation="nearest"
-            )
+        for axis, name, pixels in zip(upper.subplots(1, 3), names, panels, strict=True):
+            axis.imshow(pixels, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
             axis.set_title(name)
             axis.set_axis_off()
-        *panels, text = lower.subplots(1, 3)
-        _noise(panels, samples, model)
+        *charts, text = lower.subplots(1, 3)
+        _noise(charts, samples, model)
         text.set_axis_off()
         text.text(0, 1, _wrapped(words[1]), va="top", linespacing=1.5, fontsize=10, transform=text.transAxes)
         figure.savefig(path, dpi=150, format=format)

@@ -37,6 +37,10 @@ SUFFIXES = {
     ".zarr": "zarr",
 }
 READ_ONLY = (".webp", ".bmp")
+RAW = (".cr2", ".cr3", ".crw", ".nef", ".nrw", ".arw", ".sr2", ".dng", ".raf", ".orf", ".rw2", ".pef", ".srw", ".x3f",
+       ".3fr", ".iiq", ".rwl", ".mrw", ".kdc", ".erf")  # fmt: skip
+"""What cameras write: the samples of a sensor, one colour at each pixel, and no picture yet."""
+
 READERS: dict[str, Callable[[Path, int], Reader]] = {
     "png": PngReader,
     "jpeg": partial(PillowReader, kind="JPEG"),
@@ -94,6 +98,15 @@ def check_writable(path: str | Path, frames: Sequence[Frame]) -> None:
         WRITERS[kind](io.BytesIO(), str(path), frames)
 
 
+def _check_developed(path: Path) -> None:
+    """Refuse a camera's raw file with what helps; many begin like a TIFF that holds a small preview only."""
+    if path.suffix.lower() in RAW and path.is_file():
+        raise FileError(
+            f"{path}: a camera's raw file, not yet a picture. Convert it to 16-bit TIFF with darktable, RawTherapee or "
+            f"'dcraw -T -6 {path.name}', without their noise reduction, and give that."
+        )
+
+
 def is_zarr(path: Path) -> bool:
     """Whether a folder is a zarr array or group."""
     return any(os.path.exists(path / name) for name in ZARR_FILES)  # False, no error, in a folder closed to us
@@ -101,6 +114,7 @@ def is_zarr(path: Path) -> bool:
 
 def kind_of(path: Path) -> str:
     """The format of a file or folder, by its first bytes."""
+    _check_developed(path)
     if path.is_dir():
         kind = "zarr" if is_zarr(path) else ""
     else:

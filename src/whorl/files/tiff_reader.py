@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.base import MAX_PIXELS, Page, Reader, check_segment, check_size, needed
 from whorl.files.layout import Colour, Layout, Metadata
+from whorl.files.tiff_codecs import jpeg_holds
 from whorl.files.tiff_directory import directories, orientation_in
 from whorl.files.tiff_tags import IPTC, XMP, carried_tags, exif_in, only_tiff, resolution, spacing
 
@@ -95,6 +96,7 @@ class _TiffPage(Page):
             resolution(page), spacing(page), orientation_in(tags), self.photometric == 0, raw.get(34675),
             exif_in(tags), raw.get(XMP), raw.get(IPTC), premultiplied=ASSOCIATED in page.extrasamples[:1], tags=tags,
             pyramid=reduced or bool(page.subifds), levels=levels, own=only_tiff(tags),
+            compression="jpeg" if int(page.compression) in JPEG and jpeg_holds(self.layout) else None,
         )  # fmt: skip
         if min(self._segment_size()) < 1:
             raise FileError(f"{path}: strips or tiles without any pixel; the file is damaged.")

@@ -2,6 +2,7 @@
 
 import math
 import tempfile
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -101,8 +102,8 @@ class TiffStack(VolumeFile):
         return self.copy
 
     def write(self, part: Path, name: str, result: Result) -> None:
-        """Every page in its place, with its tags."""
-        frames = [(page.layout, page.metadata) for page in self.reader.pages]
+        """Every page in its place, with its tags; nothing is lost by compression."""
+        frames = [(page.layout, replace(page.metadata, compression=None)) for page in self.reader.pages]
         _, y, x = self.whole()
         with part.open("w+b") as stream:
             writer = TiffWriter(stream, name, frames)

@@ -6,7 +6,6 @@ knows no directories within tags (EXIF, GPS), and writes description and resolut
 
 import itertools
 import math
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from whorl.errors import FileError
 from whorl.files.base import Canvas, Frame, Writer, reduced
 from whorl.files.layout import Layout, Metadata, Tag
+from whorl.files.tiff_codecs import COMPRESSIONS, check_compression, decoded, encoded
 from whorl.files.tiff_directory import exif_tags, packed
 from whorl.files.tiff_tags import FROM_EXIF, INCHES, IPTC, XMP
 
@@ -26,7 +26,7 @@ STRIP = 2**16  # bytes of a strip, before compression
 HEADER = 16  # bytes of a BigTIFF header; a classic one leaves half of them unused
 PHOTOMETRIC = {"grey": 1, "rgb": 2, "cmyk": 5, "channels": 1}
 SAMPLE_FORMATS = {"u": 1, "i": 2, "f": 3}
-NO_COMPRESSION, DEFLATE = 1, 8
+YCBCR = 6  # how JPEG holds colours
 SUB_DIRECTORIES = 330
 NO_UNIT = 1  # of the resolution: only the ratio counts
 ASCII, SHORT, LONG, RATIONAL, UNDEFINED, LONG8 = 2, 3, 4, 5, 7, 16
@@ -39,6 +39,8 @@ class TiffWriter(Writer):
     - Pictures that ImageJ wrote lie uncompressed one after the other, as ImageJ looks for its stacks.
     - Large ones, and those that came with a pyramid, are tiled, deflated with the horizontal predictor for whole
       numbers; the pyramid is built anew from the result.
+    - Pictures that were compressed as JPEG are so again: what loses nothing would take 4 to 10 times the room of the
+      input, JPEG of quality 95 takes about twice. Another compression may be told by ``Metadata.compression``.
 
     Strips and tiles are appended as they come and the directories follow at the end, so memory holds one of them.
     """
@@ -46,15 +48,16 @@ class TiffWriter(Writer):
     holds, carries = ("icc", "exif", "xmp", "iptc", "comment"), "tags"
 
     def __init__(self, stream: BinaryIO, name: str, frames: Sequence[Frame]) -> None:
-        for layout, _ in frames:
+        for layout, metadata in frames:
             if layout.dtype.kind not in SAMPLE_FORMATS:
                 raise FileError(
                     f"{name}: TIFF cannot hold samples of type {layout.dtype}. Convert them to numbers first."
                 )
+            check_compression(metadata.compression, layout, name)
         self.stream = stream
         stream.write(bytes(HEADER))
         self.canvases: tuple[_TiffCanvas, ...]
-        if _starts(frames[0][1], b"ImageJ="):
+        if _starts(frames[0][1], b"ImageJ=") and not frames[0][1].compression:
             places = [HEADER, *(HEADER + end for end in itertools.accumulate(layout.nbytes for layout, _ in frames))]
             self.canvases = tuple(
                 _Plain(stream, *frame, place) for frame, place in zip(frames, places[:-1], strict=True)
@@ -98,7 +101,7 @@ class TiffWriter(Writer):
 class _TiffCanvas(Canvas):
     """A page: how its samples lie in the file, and the tags that say so."""
 
-    compression, tiled, predicted = NO_COMPRESSION, False, False
+    compression, tiled, predicted = "none", False, False
 
     def __init__(self, stream: BinaryIO, layout: Layout, metadata: Metadata, segment: tuple[int, int]) -> None:
         self.stream, self.layout, self.metadata, self.segment = stream, layout, metadata, segment
@@ -120,12 +123,14 @@ class _TiffCanvas(Canvas):
             _numbers(256, LONG, layout.width),
             _numbers(257, LONG, layout.height),
             _numbers(258, SHORT, *[bits] * samples),
-            _numbers(259, SHORT, self.compression),
+            _numbers(259, SHORT, COMPRESSIONS[self.compression]),
             _numbers(277, SHORT, samples),
             _numbers(284, SHORT, 1),
             _numbers(317, SHORT, 2 if self.predicted else 1),
             _numbers(339, SHORT, *[SAMPLE_FORMATS[layout.dtype.kind]] * samples),
         ]
+        if self.compression == "jpeg" and samples == 3:
+            own += [_numbers(262, SHORT, YCBCR), _numbers(530, SHORT, 1, 1)]
         place = (324, 325) if self.tiled else (273, 279)
         own += [Tag(place[0], LONG8, len(self.offsets), self.offsets.tobytes())]
         own += [Tag(place[1], LONG8, len(self.counts), self.counts.tobytes())]
@@ -148,17 +153,17 @@ class _Plain(_TiffCanvas):
             self.stream.write(samples[row].data)
 
 
-class _Deflated(_TiffCanvas):
+class _Packed(_TiffCanvas):
     """Compressed strips or tiles, appended as they come."""
-
-    compression = DEFLATE
 
     def __init__(
         self, stream: BinaryIO, layout: Layout, metadata: Metadata, segment: tuple[int, int], tiled: bool
     ) -> None:
         super().__init__(stream, layout, metadata, segment)
         self.grain = segment
-        self.tiled, self.predicted = tiled, tiled and layout.dtype.kind in "iu"
+        self.compression = metadata.compression or "deflate"
+        predictable = layout.dtype.kind in "iu" and self.compression not in ("none", "jpeg")
+        self.tiled, self.predicted = tiled, tiled and predictable
 
     def write(self, top: int, left: int, block: NDArray[Any]) -> None:
         rows, columns = self.grain
@@ -169,11 +174,11 @@ class _Deflated(_TiffCanvas):
 
     def pyramid(self) -> list[_TiffCanvas]:
         levels: list[_TiffCanvas] = []
-        finest: _Deflated = self
+        finest: _Packed = self
         for height, width, _ in (size for size in self._smaller() if size[2]):
             layout = replace(finest.layout, height=height, width=width)
             factor = max(1, round(finest.layout.height / height), round(finest.layout.width / width))
-            coarser = _Deflated(self.stream, layout, self.metadata, (TILE, TILE), tiled=True)
+            coarser = _Packed(self.stream, layout, self.metadata, (TILE, TILE), tiled=True)
             for top, left in itertools.product(range(0, height, TILE), range(0, width, TILE)):
                 size = min(TILE, height - top), min(TILE, width - left), layout.channels
                 wanted = factor * size[0], factor * size[1]
@@ -189,7 +194,7 @@ class _Deflated(_TiffCanvas):
                 rows, columns = (
                     np.arange(n) * have // n for n, have in zip((height, width), finest.layout.shape, strict=False)
                 )
-                small = _Deflated(self.stream, replace(self.layout, height=height, width=width), self.metadata,
+                small = _Packed(self.stream, replace(self.layout, height=height, width=width), self.metadata,
                                   (height, width), tiled=False)  # fmt: skip
                 small.write(0, 0, finest.read_back(0, 0, count)[rows][:, columns])
                 levels.insert(at, small)
@@ -224,36 +229,28 @@ class _Deflated(_TiffCanvas):
         if self.predicted:  # differences wrap around, as the predictor wants
             part = np.concatenate((part[:, :1], np.subtract(part[:, 1:], part[:, :-1], dtype=part.dtype)), axis=1)
             part = part.astype(self.layout.dtype.newbyteorder("<"))
-        data = _deflated(part.tobytes())
+        data = encoded(self.compression, part)
         self.offsets[index], self.counts[index] = self.stream.seek(0, 2), len(data)
         self.stream.write(data)
 
     def _read_segment(self, index: int) -> NDArray[Any]:
         self.stream.seek(int(self.offsets[index]))
-        data = zlib.decompress(self.stream.read(int(self.counts[index])))
+        data = decoded(self.compression, self.stream.read(int(self.counts[index])))
         part = np.frombuffer(data, self.layout.dtype.newbyteorder("<")).reshape(*self.grain, self.layout.channels)
         return np.cumsum(part, axis=1, dtype=part.dtype) if self.predicted else part
 
 
-def _segmented(stream: BinaryIO, layout: Layout, metadata: Metadata) -> _Deflated:
+def _segmented(stream: BinaryIO, layout: Layout, metadata: Metadata) -> _Packed:
     if metadata.pyramid or layout.nbytes > LARGE:
-        return _Deflated(stream, layout, metadata, (TILE, TILE), tiled=True)
+        return _Packed(stream, layout, metadata, (TILE, TILE), tiled=True)
     rows = max(1, min(STRIP // (layout.nbytes // layout.height), layout.height))
-    return _Deflated(stream, layout, metadata, (rows, layout.width), tiled=False)
+    rows = -(-rows // 8) * 8 if metadata.compression == "jpeg" else rows  # its blocks are 8 pixels high
+    return _Packed(stream, layout, metadata, (rows, layout.width), tiled=False)
 
 
 def _starts(metadata: Metadata, word: bytes) -> bool:
     """Whether the description begins with the word."""
     return any(tag.code == 270 and tag.data.startswith(word) for tag in metadata.tags)
-
-
-def _deflated(data: bytes) -> bytes:
-    """The data in zlib format; by libdeflate where it is installed, which is three times as fast."""
-    try:
-        from imagecodecs import deflate_encode
-    except ModuleNotFoundError:
-        return zlib.compress(data, 4)
-    return bytes(deflate_encode(data, 4))
 
 
 def _description(layout: Layout, metadata: Metadata) -> list[Tag]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from whorl.automatic.samples import samples_read
 from whorl.errors import FileError
 from whorl.files.base import Canvas, Page
-from whorl.files.formats import check_writable, open_reader, open_writer
+from whorl.files.formats import SUFFIXES, check_writable, open_reader, open_writer
 from whorl.files.layout import Layout
 from whorl.files.tiff_reader import CACHE
 from whorl.foundations.samples import rounded, working_dtype
@@ -56,6 +56,7 @@ def filter_file(
     force: bool = False,
     advance: Callable[[float], None] | None = None,
     dry_run: bool = False,
+    compression: str | None = None,
 ) -> Job:
     """Filter a picture file into another; the target appears when it is complete, or not at all.
 
@@ -81,10 +82,16 @@ def filter_file(
         Called with the share of the work done, summing up to 1.
     dry_run : bool
         Only look at the file, check that the target can hold its result, and plan; nothing is written.
+    compression : str, optional
+        Of a TIFF: one of ``whorl.files.tiff_codecs.COMPRESSIONS``. JPEG for what was JPEG, and deflate, by default.
     """
+    if compression is not None and SUFFIXES.get(target.suffix.lower()) != "tiff":
+        raise FileError(f"{target}: --compression {compression} is for TIFF. Leave it out, or write a .tif.")
     with open_reader(source) as reader:
         found = _coupled(source, reader.pages) if pages == "channels" else reader.pages
         frames = [(page.layout, page.metadata) for page in reader.pages]
+        if compression is not None:
+            frames = [(layout, replace(metadata, compression=compression)) for layout, metadata in frames]
         if dry_run:
             check_writable(target, frames)
             chosen = zip(found, choose(found), strict=True)

@@ -15,6 +15,7 @@ from whorl.foundations import validation
 from whorl.foundations.arrays import placed
 from whorl.models import Model
 from whorl.networks import DiffusionNetwork
+from whorl.networks.denoiser import Partly
 from whorl.schemes import Progress, check_step, equal_steps
 
 FUSED_REACH = 2  # compiled engines take several steps at once where they look no further than this
@@ -110,7 +111,11 @@ def denoising_stages(
     parts, target = list(samples), torch.device(device)
     network = policy.loaded(parts[0].shape[1])
     if isinstance(network, DiffusionNetwork) and noise and not isinstance(noise, NoiseModel):
-        return network_stages(placed(network, target), network.factor(noise)), Remover(None)
+        here = placed(network, target)
+        if policy.strength == 1:
+            return network_stages(here, network.factor(noise)), Remover(None)
+        part = Partly(_Removed(here, noise), policy.strength, network.reach)  # needs the picture at its end, too
+        return (Stage(part, network.reach),), Remover(None)
     remover = policy.remover(noise, parts, eight_bits=eight_bits, device=target)
     return (() if remover.apply is None else (Stage(remover.apply, remover.apply.reach),)), remover
 
@@ -210,6 +215,17 @@ class _Block:
 
     def __call__(self, u: Tensor) -> Tensor:
         return self.network.step(u, self.number)
+
+
+@dataclass(frozen=True)
+class _Removed:
+    """A whole network on pictures with noise of this level."""
+
+    network: DiffusionNetwork
+    noise: float
+
+    def __call__(self, u: Tensor) -> Tensor:
+        return self.network.remove(u, self.noise)
 
 
 @dataclass(frozen=True)

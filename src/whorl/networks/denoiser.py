@@ -1,5 +1,6 @@
 """A trained network at work on pictures of any range and any noise level: the one place that knows of levels."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +121,24 @@ class Denoiser:
     def bytes_per_pixel(self, channels: int) -> float:
         """What the computation takes for a pixel, about."""
         return 4.0 * (channels if self.network.channels == 1 else 1) * self.network.floats_per_pixel
+
+
+@dataclass(frozen=True)
+class Partly:
+    r"""A share of what a filter does: :math:`u + s\,(F(u) - u)`, the picture itself for 0 and all of it for 1."""
+
+    apply: Callable[[Tensor], Tensor]
+    strength: float
+    reach: int
+
+    def __call__(self, u: Tensor) -> Tensor:
+        """The blend."""
+        return torch.lerp(u, self.apply(u), self.strength)
+
+    @property
+    def bytes_per_pixel(self) -> Callable[[int], float] | None:
+        """What the filter says of itself."""
+        return getattr(self.apply, "bytes_per_pixel", None)
 
 
 def _smallest(network: "TrainedNetwork") -> float:

@@ -147,6 +147,7 @@ class TrainedNetwork(nn.Module, ABC):
         channel_axis: int | None = None,
         page_axis: int | None = None,
         device: str | torch.device | None = None,
+        strength: float = 1.0,
     ) -> Any:
         """What :func:`whorl.denoise` does with this network."""
         u = to_tensor(image, channel_axis, "denoise", page_axis)
@@ -163,7 +164,8 @@ class TrainedNetwork(nn.Module, ABC):
         eight_bits = str(image.dtype).removeprefix("torch.") == "uint8"
         noise = level if levels is None else levels.to(target)
         with torch.no_grad():
-            result = placed(self, target).remove(u.to(target), noise, eight_bits=eight_bits)
+            u = u.to(target)
+            result = torch.lerp(u, placed(self, target).remove(u, noise, eight_bits=eight_bits), strength)
         return from_tensor(result, image, channel_axis, page_axis)
 
 
