@@ -4,6 +4,9 @@ import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import unquote
+
+from sphinx.errors import ExtensionError
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "src"), str(HERE)]
@@ -23,8 +26,11 @@ extensions = [
     "sphinx-mathjax-offline",  # formulas without a network
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
+copybutton_prompt_text = "$ "  # prompts and what commands print stay behind
+copybutton_only_copy_prompt_lines = True
 
 # Pages of the API stand for packages; a package that is not there has no page.
 _PAGES = [path.stem for path in (HERE / "api").glob("*.rst") if path.stem not in ("index", "synthetic", "whorl")]
@@ -63,7 +69,7 @@ html_favicon = "_static/whorl.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "whorl", "image_light": "_static/whorl.svg", "image_dark": "_static/whorl.svg"},
+    "logo": {"text": f"whorl {release}", "image_light": "_static/whorl.svg", "image_dark": "_static/whorl.svg"},
     "header_links_before_dropdown": 5,
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button"],
@@ -74,8 +80,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-# Only the gallery and the API have pages below them.
-html_sidebars = {path.stem: [] for path in HERE.glob("*.rst")}
+html_sidebars = {"index": []}
 
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
@@ -98,9 +103,9 @@ sphinx_gallery_conf = {
 
 
 def _drop_missing_pages(app, docname, source) -> None:
-    """Take pages that are not there out of the two tables of contents: optional parts have pages of their own."""
-    if docname in ("index", "api/index"):
-        folder = docname.removesuffix("index")
+    """Take pages that are not there out of the tables of contents: optional parts have pages of their own."""
+    if docname in ("reference", "api/index"):
+        folder = docname.rpartition("/")[0] + "/" if "/" in docname else ""
         entries = re.findall(r"^   ([\w/-]+)$", source[0], flags=re.MULTILINE)
         for entry in entries:
             if folder + entry not in app.env.found_docs:
@@ -121,13 +126,45 @@ def _fill_in_the_commands(app, docname, source) -> None:
         source[0] = source[0].replace(".. command-reference::", command_reference.reference())
 
 
+def _fill_in_the_changes(app, docname, source) -> None:
+    """CHANGELOG.md, whose headings, code and lists are all the Markdown it has."""
+    if docname == "changelog":
+        text = (HERE.parent / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n## ")[2]
+        text = re.sub(r"(?<!`)`([^`]+)`(?!`)", lambda code: f"``{' '.join(code[1].split())}``", f"\n## {text}")
+        text = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", text)
+        for mark, line in (("###", "~"), ("##", "-")):
+            text = re.sub(rf"^{mark} (.+)$", lambda title, line=line: f"{title[1]}\n{line * len(title[1])}", text, flags=re.M)
+        source[0] = source[0].replace(".. changes::", text)
+
+
+def _check_anchors(app, exception) -> None:
+    """Every link within the documentation leads to a page, and to a place on it."""
+    if exception is None and app.builder.name == "html":
+        folder = Path(app.outdir)
+        pages = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.html")}
+        places = {path: set(re.findall(r'\b(?:id|name)="([^"]+)"', text)) for path, text in pages.items()}
+        dead = []
+        for path, text in pages.items():
+            for link in set(re.findall(r'<a [^>]*href="([^"]+)"', text)):
+                target, _, place = link.partition("#")
+                if re.match(r"\w+:|//", link) or "_modules/" in f"{path}":
+                    continue
+                other = (path.parent / unquote(target)).resolve() if target else path
+                if not other.exists() or (place and other in places and unquote(place) not in places[other]):
+                    dead.append(f"{path.relative_to(folder)}: {link}")
+        if dead:
+            raise ExtensionError("dead links:\n" + "\n".join(sorted(dead)))
+
+
 def _always_read_made_pages(app, env, added, changed, removed) -> list[str]:
     """Any change of the code may change these pages."""
-    return ["command-line", "map"]
+    return ["changelog", "command-line", "map"]
 
 
 def setup(app) -> None:
     app.connect("source-read", _drop_missing_pages)
     app.connect("source-read", _fill_in_the_map)
     app.connect("source-read", _fill_in_the_commands)
+    app.connect("source-read", _fill_in_the_changes)
+    app.connect("build-finished", _check_anchors)
     app.connect("env-get-outdated", _always_read_made_pages)

@@ -1,8 +1,9 @@
-"""Draw what each of the ten models does to one picture, with the same contrast and the same diffusion time.
+"""Draw what each model does to one picture at its best setting, beside the default and a network.
 
-Run from the repository's root: ``python docs/figures/models.py``.
+The settings are those of ``experiments/results/choosing.json`` (``python -m experiments.choosing``). Run from the repository's root: ``python docs/figures/models.py``.
 """
 
+import json
 from pathlib import Path
 
 import matplotlib
@@ -12,11 +13,14 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
+import whorl
 from whorl.data.synthetic import Discs, Waves, Whorl, render
+from whorl.metrics import psnr
 from whorl.models import build, names
 
-SIZE, CONTRAST, TIME = 160, 20.0, 12.0
+SIZE = 160
 TARGET = Path(__file__).parent.parent / "images" / "models.png"
+SETTINGS = Path(__file__).parents[2] / "experiments" / "results" / "choosing.json"
 INK = "#1f2933"
 
 
@@ -50,18 +54,26 @@ def picture() -> tuple[Tensor, Tensor]:
 
 def draw() -> plt.Figure:
     plt.rcParams.update({"font.family": "DejaVu Sans", "font.size": 12, "text.color": INK})
-    figure, axes = plt.subplots(3, 4, figsize=(12, 9.6), facecolor="white")
+    figure, axes = plt.subplots(3, 5, figsize=(15, 9.6), facecolor="white")
     clean, noisy = picture()
+    clean, noisy = clean.float(), noisy.float()
+    found = json.loads(SETTINGS.read_text())["scene"]
     panels = {"clean": clean, "noisy": noisy}
-    panels |= {name: build(name, contrast=CONTRAST)(noisy, TIME) for name in names()}
+    for name in names():
+        given = {key: value for key, value in found[name].items() if key not in ("psnr", "time")}
+        panels[name] = build(name, **given)(noisy, found[name]["time"])
+    panels["whorl.diffuse, nothing told"] = whorl.diffuse(noisy[0], channel_axis=0)[None]
+    panels["photo-colour"] = whorl.denoise(noisy[0], 18.0, channel_axis=0)[None]
     for axis, (name, result) in zip(axes.flat, panels.items(), strict=True):
         axis.imshow(result[0].permute(1, 2, 0).clamp(0, 255) / 255, interpolation="nearest")
-        axis.set_title(name, fontsize=13, pad=5)
+        reached = "" if name == "clean" else f": {float(psnr(result, clean, value_range=255)):.1f} dB"
+        axis.set_title(name + reached, fontsize=11, pad=5)
         axis.axis("off")
     figure.subplots_adjust(left=0.005, right=0.995, top=0.965, bottom=0.005, wspace=0.03, hspace=0.1)
     return figure
 
 
 if __name__ == "__main__":
-    draw().savefig(TARGET, dpi=80)
+    with torch.no_grad():
+        draw().savefig(TARGET, dpi=80)
     print(f"{TARGET}: {TARGET.stat().st_size / 1000:.0f} kB")

@@ -47,11 +47,13 @@ def test_every_command_runs(
     assert (tmp_path / "smooth-python.png").is_file()
 
 
-@pytest.mark.parametrize("page", ["denoising.rst", "noise.rst"])
-def test_python_of_the_pages_on_noise_runs(page) -> None:
+@pytest.mark.parametrize(
+    ("page", "count"), [("denoising.rst", 2), ("noise.rst", 2), ("volumes.rst", 1), ("training.rst", 1)]
+)
+def test_python_of_pages_runs(page: str, count: int) -> None:
     namespace: dict[str, object] = {}
     text = (DOCS / page).read_text(encoding="utf-8")
     blocks = re.findall(r"\.\. code-block:: python\n\n((?:   .*\n|\n)+)", text)
-    assert len(blocks) == 2
+    assert len(blocks) == count
     for block in blocks:
         exec(compile("\n".join(line[3:] for line in block.splitlines()), page, "exec"), namespace)
