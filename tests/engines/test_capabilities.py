@@ -8,7 +8,7 @@ import torch
 
 from whorl import engines
 from whorl.activations import Anisotropic, CoherenceEnhancing, EdgeContinuing, EdgeEnhancing, Isotropic, Uncoupled
-from whorl.diffusivities import CLASSICAL, by_name
+from whorl.diffusivities import CLASSICAL, Rational, by_name
 from whorl.engines import REGISTRY
 from whorl.engines.capabilities import EVERY_LAW, table
 from whorl.export import chain, onnx_model
@@ -99,6 +99,43 @@ def test_an_operator_of_another_kind_is_not_taken_for_its_base_class():
     one = Step(Doubled(), Isotropic(by_name("rational", 9.0)))
     assert one.form() == "Doubled has no compiled form"
     assert engines.choose(one, torch.zeros(1, 1, 4, 4)).name == "reference"
+
+
+class Squared(Rational):
+    """A diffusivity that is not what the closed form of its base class says."""
+
+    def forward(self, s2):
+        return super().forward(s2) ** 2
+
+    def psi(self, s2):
+        return s2 * super().forward(s2)
+
+
+class Turned(EdgeEnhancing):
+    """A law that is not what the name of its base class says."""
+
+    def rises(self, mu, spread):
+        return tuple(0.5 * rise for rise in super().rises(mu, spread))
+
+
+class Halved(Isotropic):
+    """An activation that does not apply its law alone."""
+
+    def forward(self, v, structure=None):
+        return 0.5 * super().forward(v, structure)
+
+
+@pytest.mark.parametrize(
+    "activation",
+    [Isotropic(Squared(9.0)), Anisotropic(Turned(Rational(9.0))), Halved(Rational(9.0))],
+    ids=["diffusivity", "law", "activation"],
+)
+def test_what_people_derive_from_the_own_classes_computes_what_they_wrote(activation):
+    one, u = Step(CellGradient(), activation), 50 * torch.rand(1, 1, 6, 7, dtype=torch.float64)
+    assert engines.choose(one, u).name == "reference"
+    found = engines.advance(one, u, [Numbers(0.2)])
+    v = CellGradient()(u)
+    assert torch.allclose(found, u - 0.2 * CellGradient().adjoint(activation(v)), rtol=1e-12)
 
 
 WIDE = replace(CellGradient().parts(2), cell="wide")

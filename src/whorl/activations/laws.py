@@ -35,6 +35,10 @@ class Law(ABC):
     formula: bool = False
     """Whether the name says all of the law, its numbers apart."""
 
+    def __init_subclass__(cls) -> None:
+        if {"tensor", "rises"} & vars(cls).keys() and "name" not in vars(cls):  # another law under a name it inherits
+            cls.formula = vars(cls).get("formula", False)
+
     @abstractmethod
     def tensor(self, J: Structure) -> Multiplier:
         """The diffusion tensor of a structure tensor."""

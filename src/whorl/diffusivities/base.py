@@ -72,6 +72,10 @@ class Diffusivity(Contrasted, ABC):
 
         def __call__(self, s2: Tensor) -> Tensor: ...
 
+    def __init_subclass__(cls) -> None:
+        if {"forward", "slope"} & vars(cls).keys():  # another function than the one that is written down
+            cls.closed_form = vars(cls).get("closed_form", False)
+
     @property
     def scale_adaptive(self) -> bool:
         """Whether there are several contrasts."""

@@ -95,6 +95,8 @@ def form_of(
     if flux is None or steering is None:
         return f"{type(operator if flux is None else structure).__name__} has no compiled form"
     law = activation.law.inner
+    if type(activation).forward is not Activation.forward:
+        return f"{type(activation).__name__} has no compiled form"
     if not law.formula:
         return f"the law {law.name!r} has no compiled form"
     g, scales = law.diffusivity, len(steering.taps)
