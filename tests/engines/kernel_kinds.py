@@ -33,10 +33,12 @@ def trained():
 
 KINDS = {
     "plane": lambda: step("perona-malik", 8, 9),
+    "wide": lambda: step("perona-malik", 8, 9, cell="wide"),
     "fourth order": lambda: step("you-kaveh", 8, 9),
     "strip": lambda: step("multiscale-isotropic", 8, 9, scales=2),
     "smoothing": lambda: Smoothing(1.0)(torch.rand(1, 1, 256, 256)),
     "space": lambda: step("perona-malik", 4, 5, 6, spacing=(2.0, 1.0, 1.0)),
+    "wide in space": lambda: step("perona-malik", 4, 5, 6, spacing=(1.0, 1.0, 1.0), cell="wide"),
     "filling in": filled,
     "training": trained,
     "learned": learned,

@@ -13,6 +13,7 @@ pytest.importorskip("numba")
 from kernel_kinds import KINDS
 
 import whorl
+from whorl.engines import cpu
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +42,10 @@ def test_a_second_process_stores_nothing(twice):
     (_, first), (_, second) = twice
     assert len(first) > len(KINDS)
     assert second == first
+
+
+def test_every_kernel_that_is_kept_takes_part(twice):
+    (_, files), _ = twice
+    homes = (path for path in Path(cpu.__file__).parent.rglob("*.py") if "@compiled(cache=True)" in path.read_text())
+    kept = {(path.parent.name.rpartition("_")[0], path.name.partition(".")[0]) for path in files}
+    assert kept == {(path.parent.name, path.stem) for path in homes}
