@@ -358,7 +358,7 @@ TARGETS: tuple[Target, ...] = (
 )  # fmt: skip
 
 
-_EARLY = "Explicit steps are 125 here; with 2.4 times fewer the error is 2 to 3 times as large, and with a fifth larger."
+_EARLY = "Explicit steps are 125 here; with 2.4 times fewer the error is 2 to 3 times as large, with a fifth larger."
 _LATE = "With 6.5 times fewer steps the error is 3 times as large by Perona–Malik, and 14 times by EED."
 _ON_PAGES = "It takes 40 to 130 steps, 0.2 to 0.6 s of one core; the middle of the picture comes first."
 _NETWORK_ON_PAGES = "33 billion multiplications are 3 s of one core in a browser; the workers divide them."
