@@ -46,19 +46,42 @@ _FOLDERS = (
 __all__ = ["__version__", *sorted((*_FUNCTIONS, *_FOLDERS))]
 
 if TYPE_CHECKING:
+    from whorl import activations as activations
+    from whorl import automatic as automatic
+    from whorl import blocks as blocks
+    from whorl import data as data
+    from whorl import diffusivities as diffusivities
+    from whorl import energies as energies
+    from whorl import engines as engines
+    from whorl import errors as errors
+    from whorl import evaluation as evaluation
+    from whorl import export as export
+    from whorl import files as files
+    from whorl import foundations as foundations
+    from whorl import inpainting as inpainting
+    from whorl import invariance as invariance
+    from whorl import large as large
+    from whorl import metrics as metrics
+    from whorl import models as models
+    from whorl import networks as networks
+    from whorl import operators as operators
+    from whorl import schemes as schemes
+    from whorl import steps as steps
+    from whorl import testing as testing
+    from whorl import training as training
     from whorl.automatic.variance import noise as noise
     from whorl.denoising import denoise as denoise
     from whorl.images import diffuse as diffuse
     from whorl.inpainting import inpaint as inpaint
     from whorl.networks import load as load
+else:  # type checkers are to find names that do not exist
 
-
-def __getattr__(name: str) -> Any:
-    if name in _FUNCTIONS:
-        return getattr(import_module(_FUNCTIONS[name]), name)
-    if name in _FOLDERS:
-        return import_module(f"whorl.{name}")
-    raise AttributeError(f"module 'whorl' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _FUNCTIONS:
+            return getattr(import_module(_FUNCTIONS[name]), name)
+        if name in _FOLDERS:
+            return import_module(f"whorl.{name}")
+        raise AttributeError(f"module 'whorl' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

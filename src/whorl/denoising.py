@@ -18,11 +18,11 @@ from whorl.automatic.variance import noise_model
 from whorl.engines.selection import undisturbed
 from whorl.errors import ShapeError
 from whorl.foundations import validation
-from whorl.foundations.arrays import from_tensor, placed, to_tensor
+from whorl.foundations.arrays import device_of, from_tensor, placed, to_tensor
 from whorl.foundations.other_libraries import any_array
 from whorl.networks.adaptation import adapted
 from whorl.networks.cards import shared
-from whorl.networks.denoiser import Denoiser, Partly, value_range
+from whorl.networks.denoiser import Denoiser, Partly, each_page, value_range
 from whorl.networks.real_noise import RealDenoiser, real_denoiser
 from whorl.networks.trained import TrainedNetwork, levels_told
 
@@ -232,7 +232,7 @@ def denoise(
     policy = Denoising(network, deviation, channels=channels, adapt=adapt)
     samples = samples_of(u)
     found = policy.measured(lambda: samples)
-    target = u.device if device is None else torch.device(device)
+    target = device_of(device, u.device)
     eight_bits = str(image.dtype).removeprefix("torch.") == "uint8"
     with undisturbed(u):
         remover = policy.remover(found, samples, eight_bits=eight_bits, device=target)
@@ -247,7 +247,7 @@ def denoise(
         with undisturbed(u), torch.no_grad():
             each: list[Any] = [remover.apply] * len(u)
             if levels is not None:
-                each = [replace(cast(Denoiser, remover.apply), noise=level) for level in levels.to(target).split(1)]
+                each = [replace(cast(Denoiser, remover.apply), noise=level) for level in each_page(levels.to(target))]
             shares = [Partly(apply, strength, apply.reach) for apply in each]
             pages = torch.cat([share(page.to(target)) for share, page in zip(shares, u.split(1), strict=True)])
             result = from_tensor(pages, image, channel_axis, page_axis)

@@ -1,7 +1,7 @@
 """One function for people: an array in, the same kind of array out."""
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, Unpack
 
 import torch
 from torch import nn
@@ -10,9 +10,11 @@ from whorl import models
 from whorl.automatic import Filtering, samples_of
 from whorl.diffusivities import Diffusivity
 from whorl.errors import ShapeError
-from whorl.foundations.arrays import from_tensor, placed, to_tensor
+from whorl.foundations import validation
+from whorl.foundations.arrays import device_of, from_tensor, placed, to_tensor
 from whorl.foundations.other_libraries import any_array
 from whorl.foundations.types import SpacingLike
+from whorl.models.build import BuildOptions
 from whorl.schemes import Progress
 
 __all__ = ["diffuse", "from_tensor", "to_tensor"]
@@ -21,6 +23,11 @@ Array = TypeVar("Array", bound=Any)
 
 HOW = {"scheme": "explicit", "engine": "auto"}
 """How the time is reached unless told otherwise."""
+
+OTHER_WORDS = dict.fromkeys(("kappa", "conductance", "conductance_parameter", "K", "k"), "contrast")
+OTHER_WORDS |= dict.fromkeys(("niter", "n_iter", "iterations", "num_iter", "weight"), "time")
+OTHER_WORDS |= {"option": "diffusivity", "voxelspacing": "spacing"}
+"""What other libraries call the settings of a filter."""
 
 FEW = 4
 """A first or last axis of so many entries or fewer may hold channels."""
@@ -47,7 +54,7 @@ def diffuse(
     engine: str = HOW["engine"],
     device: str | torch.device | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[BuildOptions],
 ) -> Array:
     r"""Filter an image or a volume by diffusion; turned by any angle, it comes out as the same result, turned.
 
@@ -100,7 +107,8 @@ def diffuse(
     >>> whorl.diffuse(volume, "perona-malik", contrast=1.0, time=1.0, spacing=(2.0, 1.0, 1.0)).shape
     (8, 12, 12)
     """
-    given = {"alpha": alpha, "gamma": gamma, "diffusivity": diffusivity, "spacing": spacing} | options
+    given: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "diffusivity": diffusivity, "spacing": spacing}
+    given |= checked_options(options)
     if isinstance(model, str):
         _check_name(model)
     elif not isinstance(model, models.Model):
@@ -114,13 +122,24 @@ def diffuse(
     if channel_axis is None and page_axis is None and u.dim() == 5 and not policy.sized:
         check_volume(image.shape, "diffuse")
     built, chosen = policy.chosen(lambda: samples_of(u), policy.space(u.dim() - 2))
-    target = u.device if device is None else torch.device(device)
+    target = device_of(device, u.device)
     with torch.no_grad():
         result = placed(built, target)(
             u.to(target), chosen.time, tau=tau, insist=insist, progress=progress, scheme=scheme, cycles=cycles,
             engine=engine,
         )  # fmt: skip
     return from_tensor(result, image, channel_axis, page_axis)
+
+
+def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options, if ``whorl.models.build`` knows them all; words of other libraries are translated."""
+    known = BuildOptions.__annotations__
+    for name in options:
+        if name in OTHER_WORDS:
+            raise TypeError(f"diffuse: {name} is called {OTHER_WORDS[name]} here. See docs, 'Coming from elsewhere'.")
+        if name not in known:
+            raise TypeError(str(validation.unknown("diffuse: the option", name, known)))
+    return options
 
 
 def _check_name(name: str) -> None:

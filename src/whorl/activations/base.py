@@ -7,16 +7,17 @@ couples, (2) lets a law make a diffusion tensor of it and (3) multiplies the res
 
 from abc import ABC
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from whorl.activations.laws import Law
 from whorl.activations.structure import ResponseStructure, by_axis
 from whorl.activations.tensors import SymmetricMatrix
 from whorl.diffusivities import Diffusivity
 from whorl.diffusivities.base import SPATIAL
+from whorl.foundations.graphs import OneNode
 from whorl.foundations.ordered import ordered_sum
 from whorl.foundations.types import Responses
 from whorl.operators.cell_smoothing import CellSmoothing
@@ -24,7 +25,7 @@ from whorl.operators.cell_smoothing import CellSmoothing
 COUPLINGS = ("channels", "scales")
 
 
-class Activation(nn.Module, ABC):
+class Activation(OneNode, ABC):
     r"""Base of all activations, :math:`\Phi(v; w) = D\, v` with :math:`D` the law's tensor for the structure of w.
 
     Parameters
@@ -82,6 +83,8 @@ class Activation(nn.Module, ABC):
 
     def forward(self, v: Responses, structure: Responses | None = None) -> Responses:
         """The flux: responses ``v`` multiplied by the diffusion tensor of ``structure`` (of ``v`` itself)."""
+        if (node := self.as_node(v, structure)) is not None:
+            return cast(Tensor, node)
         D = self.law.tensor(self.structure(v if structure is None else structure))
         if isinstance(D, SymmetricMatrix):
             return _matrix_times(D, v, self.gamma)

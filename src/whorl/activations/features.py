@@ -1,12 +1,15 @@
 """Coupled activations for the feature maps of any network."""
 
-from torch import Tensor, nn
+from typing import cast
+
+from torch import Tensor
 
 from whorl.activations.base import Activation
 from whorl.errors import ShapeError
+from whorl.foundations.graphs import OneNode
 
 
-class FeatureActivation(nn.Module):
+class FeatureActivation(OneNode):
     r"""An activation on plain feature maps ``(n, features, y, x)``, to stand where a ReLU stands.
 
     Features are read as image channels x scales x operator channels, the last running fastest. With
@@ -23,6 +26,7 @@ class FeatureActivation(nn.Module):
     turns the features, and the length of each vector stays.
 
     >>> import torch
+    >>> from torch import nn
     >>> from whorl.activations import Isotropic
     >>> from whorl.diffusivities import Exponential
     >>> from whorl.operators import CellGradient
@@ -47,6 +51,8 @@ class FeatureActivation(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Feature maps of the same shape."""
+        if (node := self.as_node(features)) is not None:
+            return cast(Tensor, node)
         group = self.operator_channels * self.scales
         if features.dim() != 4 or features.shape[1] % group:
             raise ShapeError(

@@ -1,17 +1,21 @@
 """The diffusion block: an explicit step of a diffusion equation, read as a residual block."""
 
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, cast
+
+from torch import Tensor
 
 from whorl import engines
 from whorl.activations import Activation
 from whorl.blocks.residual import ResNetBlock, ResNeXtBlock
+from whorl.foundations import validation
+from whorl.foundations.graphs import OneNode
 from whorl.foundations.positive import Positive
 from whorl.foundations.types import Image
 from whorl.operators import Operator
 from whorl.steps import Described, Numbers, Step
 
 
-class DiffusionBlock(nn.Module):
+class DiffusionBlock(OneNode):
     r"""One explicit diffusion step, :math:`u^{k+1} = u^k - \tau K^* \Phi(K u^k)`.
 
     The operator's channels and the activation's coupling decide which block of the paper it is: the diffusion block,
@@ -68,7 +72,14 @@ class DiffusionBlock(nn.Module):
 
     def forward(self, u: Image) -> Image:
         """The image after one step, by the engine named in ``engine``; see :mod:`whorl.engines`."""
+        if (node := self.as_node(u)) is not None:
+            return cast(Tensor, node)
+        validation.batched(u, type(self).__name__, self.operator.dimension)
         return engines.advance(self.description, u, [Numbers(self.tau)], self.engine)
+
+    if TYPE_CHECKING:  # torch leaves the type of a call open
+
+        def __call__(self, u: Image) -> Image: ...
 
     def gradient(self, u: Image) -> Image:
         r"""The descent direction without its sign, :math:`K^* \Phi(K u)`."""

@@ -92,6 +92,21 @@ def from_tensor(result: Tensor, like: Array, channel_axis: int | None = None, pa
     return rounded(plain.cpu().numpy(), like.dtype)  # type: ignore[return-value]
 
 
+def device_of(device: str | torch.device | None, own: torch.device) -> torch.device:
+    """Where to compute: as told, if this machine has it, or where the image is."""
+    try:
+        found = own if device is None else torch.device(device)
+    except RuntimeError:
+        raise ValueError(f"device {device!r} is unknown. Use cpu, cuda or cuda:0.") from None
+    if found.type == "cuda" and found.index is not None and found.index >= torch.cuda.device_count() > 0:
+        raise ValueError(f"device {device!r}: this machine has {torch.cuda.device_count()}, counted from cuda:0.")
+    if not {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}.get(found.type):
+        raise ValueError(
+            f"device {str(device)!r}: this machine or this build of PyTorch has no {found.type.upper()}. Use cpu."
+        )
+    return found
+
+
 def placed(module: Module, device: torch.device) -> Module:
     """The module on that device; a copy where it lies elsewhere, since the caller's module stays where it is."""
     tensors = (*module.parameters(), *module.buffers())

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -23,6 +23,17 @@ SMALL = 2**20
 
 def image(u: Any, caller: str, dimension: int | None = None) -> Tensor:
     """A floating-point image ``(n, c, y, x)`` or volume ``(n, c, z, y, x)`` without empty axes, or one of the two."""
+    batched(u, caller, dimension)
+    if u.dtype not in (torch.float32, torch.float64):
+        raise ShapeError(
+            f"{caller}: expected float32 or float64, got {u.dtype}. Convert with u.float(), "
+            "or use whorl.diffuse, which filters integers in float and rounds back."
+        )
+    return cast(Tensor, u)
+
+
+def batched(u: Any, caller: str, dimension: int | None = None) -> None:
+    """A tensor with axes for pictures and channels before those of space."""
     if not isinstance(u, Tensor):
         raise ShapeError(
             f"{caller}: expected a torch tensor (n, c, y, x), got {type(u).__name__}. "
@@ -32,14 +43,8 @@ def image(u: Any, caller: str, dimension: int | None = None) -> Tensor:
         kinds = [_KINDS[d] for d in DIMENSIONS if dimension in (None, d)]
         raise ShapeError(
             f"{caller}: expected {' or '.join(kinds)} with no empty axis, got shape {tuple(u.shape)}. "
-            "Use u[None, None] for a single grey image."
+            "Use u[None, None] for a single grey image, u[None] for one with channels (c, y, x)."
         )
-    if u.dtype not in (torch.float32, torch.float64):
-        raise ShapeError(
-            f"{caller}: expected float32 or float64, got {u.dtype}. Convert with u.float(), "
-            "or use whorl.diffuse, which filters integers in float and rounds back."
-        )
-    return u
 
 
 def receiver(out: Any, u: Tensor, caller: str) -> Tensor:

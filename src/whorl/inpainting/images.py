@@ -11,7 +11,7 @@ from whorl import models
 from whorl.activations import Anisotropic, EdgeContinuing
 from whorl.errors import ShapeError
 from whorl.foundations import validation
-from whorl.foundations.arrays import check_unmasked, from_tensor, placed, to_tensor
+from whorl.foundations.arrays import check_unmasked, device_of, from_tensor, placed, to_tensor
 from whorl.foundations.other_libraries import any_array
 from whorl.foundations.types import Image, SpacingLike
 from whorl.images import check_volume
@@ -170,7 +170,7 @@ def steady(
     seen = validation.finite(u.masked_select(known), "inpaint", " outside the mask", MASK_TOO)
     grey = float(seen.max() - seen.min()) / GREY_VALUES or 1.0
     built = _built(model, contrast, grey, u.dim() - 2, spacing)
-    target = u.device if device is None else torch.device(device)
+    target = device_of(device, u.device)
     tolerance = 0.1 * grey if tolerance is None else tolerance
     with torch.no_grad():
         found = fill(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from whorl.activations import Anisotropic, AxisAligned, Uncoupled
 from whorl.diffusivities import Diffusivity, by_name
@@ -16,6 +16,19 @@ from whorl.operators import ScaleSampling
 
 DIFFUSIVITY = "exponential"
 """The paper's diffusivity, for models that have one."""
+
+
+class BuildOptions(TypedDict, total=False):
+    """What :func:`build` takes besides contrast, alpha, gamma, diffusivity and spacing."""
+
+    cell: str | None
+    sigma: float | None
+    rho: float | None
+    directions: int | None
+    scales: int | ScaleSampling | None
+    beta: Sequence[float] | None
+    omega_inside: bool
+    trainable: bool
 
 
 def build(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -185,6 +185,21 @@ class Model(nn.Module):
                 if progress is not None:
                     progress(count, len(steps))
         return u if steps else u.clone()
+
+    if TYPE_CHECKING:  # torch leaves the type of a call open
+
+        def __call__(
+            self,
+            u: Image,
+            time: float,
+            *,
+            tau: float | None = None,
+            insist: bool = False,
+            engine: str = "auto",
+            progress: Progress | None = None,
+            scheme: str = "explicit",
+            cycles: int | None = None,
+        ) -> Image: ...
 
     def with_data(self, data: Image, weight: float | Tensor) -> "Model":
         r"""The same model with the data term :math:`\frac12 \sum w (u - f)^2`, which keeps the flow near ``data``.

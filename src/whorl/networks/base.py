@@ -47,6 +47,7 @@ class DiffusionNetwork(TrainedNetwork):
 
         The factor :math:`c` scales noise of that standard deviation to the noise that the network was trained for.
         """
+        validation.batched(u, type(self).__name__, 2)
         if noise is None:
             return engines.advance(self.description, u, self.numbers(), self.engine)
         factor = self.factor(noise)
@@ -58,6 +59,11 @@ class DiffusionNetwork(TrainedNetwork):
             raise ValueError(
                 f"{type(self).__name__}: the noise it was trained for is not known. Set its trained_noise, or leave "
                 "noise out."
+            )
+        if not validation.single(noise):
+            raise ValueError(
+                f"{type(self).__name__}: noise must be one number. Call it for each picture, or network.remove, "
+                "which takes one for each."
             )
         return self.trained_noise / validation.number(noise, "noise", type(self).__name__, 0.0, open_low=True)
 

@@ -141,6 +141,11 @@ class Partly:
         return getattr(self.apply, "bytes_per_pixel", None)
 
 
+def each_page(levels: Tensor) -> list[float | Tensor]:
+    """Levels ``(n, 1, 1, 1)`` as numbers, maps ``(n, 1, y, x)`` as one for each page."""
+    return [float(level) if level.numel() == 1 else level for level in levels.split(1)]
+
+
 def _smallest(network: "TrainedNetwork") -> float:
     """The smallest level that a network is trained for."""
     return (network.noise_range or (0.0,))[0]

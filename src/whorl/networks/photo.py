@@ -12,6 +12,8 @@ from whorl import engines
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, LearnedBlock, StableGatedBlock
 from whorl.blocks.guided import GuidedBlock
+from whorl.errors import ShapeError
+from whorl.foundations import validation
 from whorl.foundations.types import Image
 from whorl.networks.denoiser import REFERENCE_LEVEL, trained_for
 from whorl.networks.trained import STRUCTURES, Spec, TrainedNetwork
@@ -124,10 +126,13 @@ class PhotoNetwork(TrainedNetwork):
     def forward(self, picture: Image, noise: float | Tensor | None = None, correlation: float | Tensor = 0.0) -> Image:
         """The denoised picture, in grey values from 0 to 255 like the picture itself.
 
-        ``noise`` is the standard deviation of the noise: a number, one for each picture ``(n, 1, 1, 1)``, or a map
+        ``noise`` is the standard deviation of the noise: a number, one for each picture ``(n,)``, or a map
         ``(n, 1, y, x)``. Networks trained for one level need none. ``correlation`` is that of the noise between
         neighbours, 0 for white noise; networks that were trained for white noise alone do not look at it.
         """
+        validation.batched(picture, "PhotoNetwork", 2)
+        if picture.shape[1] != self.channels:
+            raise ShapeError(f"PhotoNetwork: takes {self.channels} channel(s), got shape {tuple(picture.shape)}.")
         f = picture / 255 - 0.5
         level = self.level(noise, f, correlation)
         u = self.enter(f)
@@ -196,9 +201,20 @@ class PhotoNetwork(TrainedNetwork):
         if not self.takes_level:
             return None
         level, other = (torch.as_tensor(each, dtype=like.dtype, device=like.device) for each in (noise, correlation))
-        level, other = (each.view(1, 1, 1, 1) if each.dim() == 0 else each for each in (level, other))
+        level, other = (self._along(each, like) for each in (level, other))
         level = (level.clamp(*self.spec.noise) / REFERENCE_LEVEL).log()
         return torch.cat([level, other.expand_as(level)], 1) if self.spec.correlated else level
+
+    def _along(self, level: Tensor, like: Tensor) -> Tensor:
+        """One number, one for each picture ``(n,)``, or a map, beside pictures ``(n, c, y, x)``."""
+        level = level.view(-1, 1, 1, 1) if level.dim() < 2 else level
+        n, _, *size = like.shape
+        if level.dim() != 4 or level.shape[0] not in (1, n) or level.shape[1:] not in ((1, 1, 1), (1, *size)):
+            raise ShapeError(
+                f"PhotoNetwork: noise of shape {tuple(level.shape)} does not belong to pictures {tuple(like.shape)}. "
+                f"Give a number, one for each picture ({n},), or a map ({n}, 1, {size[0]}, {size[1]})."
+            )
+        return level
 
     @property
     def noise_range(self) -> tuple[float, float]:

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from whorl.automatic import NoiseModel, noise_to_remove, samples_of
 from whorl.errors import ShapeError
 from whorl.foundations import validation
-from whorl.foundations.arrays import from_tensor, placed, to_tensor
+from whorl.foundations.arrays import device_of, from_tensor, placed, to_tensor
 from whorl.foundations.other_libraries import any_array, opened
 from whorl.foundations.types import Image
-from whorl.networks.denoiser import Denoiser, value_range
+from whorl.networks.denoiser import Denoiser, each_page, value_range
 
 
 class Spec(ABC):
@@ -111,7 +111,7 @@ class TrainedNetwork(nn.Module, ABC):
         """
         validation.finite(u, "denoise")
         ends = value_range(u, eight_bits)
-        levels = noise.split(1) if isinstance(noise, Tensor) and len(noise) == len(u) else [noise] * len(u)
+        levels = each_page(noise) if isinstance(noise, Tensor) and len(noise) == len(u) else [noise] * len(u)
         return torch.cat([Denoiser(self, level, *ends)(page) for page, level in zip(u.split(1), levels, strict=True)])
 
     def saved(self) -> dict[str, Tensor]:
@@ -160,7 +160,7 @@ class TrainedNetwork(nn.Module, ABC):
         level = noise_to_remove(told, lambda: samples_of(u), "denoise")
         if level == 0:
             return image.clone() if isinstance(image, Tensor) else image.copy()
-        target = u.device if device is None else torch.device(device)
+        target = device_of(device, u.device)
         eight_bits = str(image.dtype).removeprefix("torch.") == "uint8"
         noise = level if levels is None else levels.to(target)
         with torch.no_grad():
