@@ -9,8 +9,10 @@ from torch import Tensor
 from whorl.data.synthetic import Bump, Turn, render
 from whorl.invariance.coincidence import coincident_points
 from whorl.invariance.evidence import Exhibit
+from whorl.invariance.filters import values_at
 
 COLOURS = {"coupled": "#0b6e99", "uncoupled": "#c8553d", "ink": "#2b2d33", "paper": "#ffffff", "rule": "#d9dbe0"}
+INKED = ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")
 TURN = Turn(4, 3, 5)
 SIZE = 161
 
@@ -33,9 +35,9 @@ def draw_evidence(
         figure.suptitle(
             f"{exhibit.name}: rotation invariance, measured without interpolation", fontsize=14, weight="bold"
         )
-        _whorls(upper, exhibit, beside)
-        left, middle, right = lower.subplots(1, 3)
         everyone = [(e, COLOURS["coupled" if e.coupled else "uncoupled"]) for e in (exhibit, beside) if e]
+        _whorls(upper, everyone)
+        left, middle, right = lower.subplots(1, 3)
         _profile(left, everyone)
         _circle(middle, everyone)
         _angles(right, everyone)
@@ -52,11 +54,7 @@ def house_style() -> Any:
             "axes.titlesize": 10.5,
             "axes.titleweight": "bold",
             "axes.titlelocation": "left",
-            "axes.edgecolor": COLOURS["ink"],
-            "axes.labelcolor": COLOURS["ink"],
-            "text.color": COLOURS["ink"],
-            "xtick.color": COLOURS["ink"],
-            "ytick.color": COLOURS["ink"],
+            **dict.fromkeys(INKED, COLOURS["ink"]),
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.grid": True,
@@ -70,22 +68,21 @@ def house_style() -> Any:
     )
 
 
-def _whorls(row: Any, exhibit: Exhibit, beside: Exhibit | None) -> None:
+def _whorls(row: Any, everyone: list[tuple[Exhibit, str]]) -> None:
     """Whorl filtered upright and turned, and their difference at shared pixels."""
-    panels = row.subplots(1, 4 if beside else 3)
-    upright, turned = _turned_pair(exhibit)
-    for panel, picture, title in (
-        (panels[0], upright, "filtered"),
-        (panels[1], turned, f"turned by {TURN.angle:.1f}°, then filtered"),
-    ):
-        panel.imshow(picture[0, 0].numpy(), cmap="gray", vmin=float(upright.min()), vmax=float(upright.max()))
+    panels = row.subplots(1, 2 + len(everyone))
+    pairs = [_turned_pair(exhibit) for exhibit, _ in everyone]
+    shown = pairs[0][0].min().item(), pairs[0][0].max().item()
+    titles = "filtered", f"turned by {TURN.angle:.1f}°, then filtered"
+    for panel, picture, title in zip(panels[:2], pairs[0], titles, strict=True):
+        panel.imshow(picture[0, 0].numpy(), cmap="gray", vmin=shown[0], vmax=shown[1])
         panel.set_title(title)
         panel.set_axis_off()
     # one colour scale for both differences, or the eye would compare nothing
-    differences = [_shared_difference(e) for e in (exhibit, beside) if e]
-    limit = max(float(d.abs().max()) for _, d in differences) or 1.0
-    shown = [e for e in (exhibit, beside) if e]
-    for panel, e, (points, difference) in zip(panels[2:], shown, differences, strict=True):
+    points, turned_points = (SIZE // 2 + points for points in coincident_points(TURN, SIZE // 2 - 16))
+    differences = [values_at(turned, turned_points)[0] - values_at(upright, points)[0] for upright, turned in pairs]
+    limit = max(float(d.abs().max()) for d in differences) or 1.0
+    for panel, (e, _), difference in zip(panels[2:], everyone, differences, strict=True):
         spots = panel.scatter(
             *points.T.numpy(), c=difference.numpy(), s=6.0, cmap="RdBu_r", vmin=-limit, vmax=limit, linewidths=0
         )
@@ -93,7 +90,7 @@ def _whorls(row: Any, exhibit: Exhibit, beside: Exhibit | None) -> None:
         panel.invert_yaxis()
         panel.set_axis_off()
         error = min(e.error.turns, key=lambda error: abs(error.angle - TURN.angle))
-        panel.set_title(f"difference{'' if e is exhibit else f', {e.name}'}: {_percent(error.relative)}")
+        panel.set_title(f"difference{'' if e is everyone[0][0] else f', {e.name}'}: {_percent(error.relative)}")
     row.colorbar(spots, ax=list(panels[2:]), shrink=0.8, label="difference in grey values at shared pixels")
 
 
@@ -106,16 +103,8 @@ def _profile(panel: Any, everyone: list[tuple[Exhibit, str]]) -> None:
     octant = (x >= y) & (y >= 0) & (radius > 45) & (radius < 104)
     for exhibit, colour in reversed(everyone):
         change = (_filter(exhibit, hill) - hill)[0, 0, octant]
-        panel.plot(
-            radius[octant].numpy(),
-            change.numpy(),
-            ".",
-            ms=1.6,
-            mec="none",
-            mfc=colour,
-            label=exhibit.name,
-            rasterized=True,
-        )
+        look = {"ms": 1.6, "mec": "none", "mfc": colour, "label": exhibit.name, "rasterized": True}
+        panel.plot(radius[octant].numpy(), change.numpy(), ".", **look)
     panel.axvline(65, color=COLOURS["ink"], lw=0.8, ls=":")
     panel.set_xlabel("radius in pixels (dotted: 65)")
     panel.set_ylabel("change in grey values")
@@ -129,15 +118,10 @@ def _circle(panel: Any, everyone: list[tuple[Exhibit, str]]) -> None:
     for exhibit, colour in everyone:
         radius = exhibit.error.radius
         mean = sum(radius.changes) / len(radius.changes)
-        first = [i for i, angle in enumerate(radius.angles) if angle <= 90]
+        angles = [angle for angle in radius.angles if angle <= 90]  # they ascend from 0
+        off = [100 * (change - mean) / radius.change for change in radius.changes[: len(angles)]]
         panel.plot(
-            [radius.angles[i] for i in first],
-            [100 * (radius.changes[i] - mean) / radius.change for i in first],
-            "o-",
-            color=colour,
-            ms=4.5,
-            lw=1.2,
-            label=f"{exhibit.name}: {_percent(radius.relative)}",
+            angles, off, "o-", color=colour, ms=4.5, lw=1.2, label=f"{exhibit.name}: {_percent(radius.relative)}"
         )
     panel.set_xticks(range(0, 91, 15))
     panel.set_xlabel("angle of the lattice point in degrees")
@@ -161,13 +145,6 @@ def _angles(panel: Any, everyone: list[tuple[Exhibit, str]]) -> None:
     panel.set_ylabel("difference / change")
     panel.set_title("the whorl at any angle")
     panel.legend(loc="best")
-
-
-def _shared_difference(exhibit: Exhibit) -> tuple[Tensor, Tensor]:
-    centre = SIZE // 2
-    upright, turned = _turned_pair(exhibit)
-    p, q = (centre + points for points in coincident_points(TURN, centre - 16))
-    return p, turned[0, 0, q[:, 1], q[:, 0]] - upright[0, 0, p[:, 1], p[:, 0]]
 
 
 def _turned_pair(exhibit: Exhibit) -> list[Tensor]:

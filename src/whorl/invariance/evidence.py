@@ -10,21 +10,21 @@ Coherence-enhancing diffusion leaves a perfect whorl as it is, and is measured o
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from whorl.automatic import RULES, Filtering, samples_of
 from whorl.data.noise import gaussian_noise
 from whorl.data.synthetic import Faded, Scene, Smudged, Waves, Whorl, render
 from whorl.invariance.filters import FINGERPRINT, Filter
 from whorl.invariance.measure import RotationError, rotation_error
 from whorl.invariance.symmetries import SymmetryError, symmetry_error
-from whorl.models.catalogue import names
-
-if TYPE_CHECKING:
-    from whorl.models import Model
+from whorl.models import Model, build, names, row, uncoupled_twin
+from whorl.schemes import equal_steps
 
 SMUDGED_FINGERPRINT = Faded(Smudged(Whorl(period=24.0), Waves(20.0, cutoff=0.1)), radius=52.0)
 PALE_FINGERPRINT = Faded(Whorl(period=24.0), radius=52.0, strength=0.064)
@@ -98,15 +98,12 @@ def examine(
     (Exhibit, Exhibit or None)
         The model, and its counterpart where there is one.
     """
-    from whorl.models import build, row
-
-    setting = SETTINGS[row(name).name]
-    setting = replace(setting, contrast=setting.contrast if contrast is None else contrast)
-    setting = replace(setting, time=setting.time if time is None else time)
+    told = {key: value for key, value in (("contrast", contrast), ("time", time)) if value is not None}
+    setting = replace(SETTINGS[row(name).name], **told)  # type: ignore[arg-type]
     model = build(name, contrast=setting.contrast, **options).to(device)
     other = counterpart(model) if beside else None
 
-    def exhibit(entry: "Model", label: str) -> Exhibit:
+    def exhibit(entry: Model, label: str) -> Exhibit:
         filter = flow(entry, setting.time)
         told = None if progress is None else lambda share: progress(share if other is None else share / 2)
         error = rotation_error(filter, scene=setting.scene, channels=setting.channels, device=device, progress=told)
@@ -124,8 +121,6 @@ def defaults_error(
 
     None for a model whose contrast and time do not follow from the noise.
     """
-    from whorl.automatic import RULES, Filtering, samples_of
-
     if RULES[name] is None:
         return None
     policy = Filtering(name, options=options)
@@ -139,15 +134,13 @@ def defaults_error(
     return symmetry_error(untold, picture=clean + gaussian_noise(1, (channels, 97, 83), 25.0), device=device)
 
 
-def counterpart(model: "Model") -> "Model | None":
+def counterpart(model: Model) -> Model | None:
     """What a model is compared with: itself without coupling between directions.
 
     The integration model couples nothing but takes many directions: it is compared with two. The uncoupled model is
     compared with its coupled form, Perona and Malik's. You and Kaveh's operator has a single channel, so there is
     nothing to leave uncoupled, and no counterpart.
     """
-    from whorl.models import build, uncoupled_twin
-
     if model.operator.axes == 1:
         return None
     if model.name == "uncoupled":
@@ -161,17 +154,10 @@ def counterpart(model: "Model") -> "Model | None":
     return twin
 
 
-def flow(model: "Model", time: float) -> Filter:
+def flow(model: Model, time: float) -> Filter:
     """The model as a filter with a fixed diffusion time; its steps are worked out once, not for every picture."""
-    from whorl.schemes import equal_steps
-
-    steps = equal_steps(time, model.automatic_step())
-
-    def filter(u: Tensor) -> Tensor:
-        return model.advance(u, steps)
-
-    return filter
+    return partial(model.advance, taus=equal_steps(time, model.automatic_step()))
 
 
-def _device(model: "Model") -> torch.device:
+def _device(model: Model) -> torch.device:
     return next((tensor.device for tensor in (*model.parameters(), *model.buffers())), torch.device("cpu"))

@@ -18,7 +18,7 @@ from whorl.invariance.filters import ratio, root_mean_square
 from whorl.invariance.radius import equal_radius_error
 from whorl.invariance.symmetries import symmetry_error
 from whorl.metrics import psnr
-from whorl.models.catalogue import ROWS
+from whorl.models import ROWS, Model, build
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -86,8 +86,6 @@ def show_all(progress: Callable[[float], None] | None = None) -> list[Showing]:
 
 def show(name: str) -> Showing:
     """Filter the plate with one model, upright and turned, and measure it."""
-    from whorl.models import build
-
     contrast, time = SHOWN[name]
     clean, noisy, turned_noisy = plates()
     filter = flow(build(name, contrast=contrast), time)
@@ -102,18 +100,15 @@ def show(name: str) -> Showing:
 
 
 def _evidence(name: str) -> tuple[float, float, tuple[str, float] | None]:
-    from whorl.models import build
-
     setting = SETTINGS[name]
     model = build(name, contrast=setting.contrast)
     other = counterpart(model)
-    filter = flow(model, setting.time)
-    ulp = symmetry_error(filter, channels=setting.channels).ulp
-    equal_radius = equal_radius_error(filter, channels=setting.channels).relative
-    if other is None:
-        return ulp, equal_radius, None
-    beside = equal_radius_error(flow(other, setting.time), channels=setting.channels).relative
-    return ulp, equal_radius, (other.name, beside)
+
+    def equal_radius(model: Model) -> float:
+        return equal_radius_error(flow(model, setting.time), channels=setting.channels).relative
+
+    ulp = symmetry_error(flow(model, setting.time), channels=setting.channels).ulp
+    return ulp, equal_radius(model), None if other is None else (other.name, equal_radius(other))
 
 
 @cache

@@ -85,11 +85,7 @@ class Row:
 
 def measured(name: str, filter: Callable[[Tensor], Tensor], sight: Sight, told: str = "nothing") -> Row:
     """A filter of float32 pictures ``(1, 1, y, x)``, as files are filtered."""
-
-    def draw(turn: Any) -> Tensor:
-        return sight.noisy(turn)
-
-    found = turned_changes("measured", filter, draw, list(TURNS.values()), SIZE, MARGIN, torch.float32, "cpu")
+    found = turned_changes("measured", filter, sight.noisy, list(TURNS.values()), SIZE, MARGIN, torch.float32, "cpu")
     errors = {turn: TurnError.of(0.0, *changes).relative for turn, changes in zip(TURNS, found, strict=True)}
     return Row(name, sight.psnr(filter(sight.noisy().float())), errors, told)
 
@@ -103,17 +99,13 @@ def beside_others(ours: Mapping[tuple[str, str], Plane], sight: Sight | None = N
     for name, needs, filter, strengths in OTHERS:
         if find_spec(needs) is not None:
             tried = list(itertools.product(*strengths))
-            scores = [sight.psnr(_of_planes(_with(filter, each))(sight.noisy().float())) for each in tried]
+            scores = [sight.psnr(_of_planes(filter, *each)(sight.noisy().float())) for each in tried]
             best = tried[scores.index(max(scores))]
-            yield measured(name, _of_planes(_with(filter, best)), sight, "best of " + str(len(tried)))
+            yield measured(name, _of_planes(filter, *best), sight, f"best of {len(tried)}")
 
 
-def _of_planes(filter: Plane) -> Callable[[Tensor], Tensor]:
-    return lambda u: torch.from_numpy(np.ascontiguousarray(filter(u[0, 0].numpy())))[None, None].to(u.dtype)
-
-
-def _with(filter: Other, strengths: tuple[float, ...]) -> Plane:
-    return lambda u: filter(u, *strengths)
+def _of_planes(filter: Other, *strengths: float) -> Callable[[Tensor], Tensor]:
+    return lambda u: torch.from_numpy(np.ascontiguousarray(filter(u[0, 0].numpy(), *strengths)))[None, None].to(u.dtype)
 
 
 def _linear(u: np.ndarray, time: float) -> np.ndarray:
