@@ -15,6 +15,7 @@ from whorl.foundations.types import Image
 from whorl.operators import Operator
 from whorl.schemes import (
     SCHEMES,
+    Cycles,
     Progress,
     automatic_step,
     check_step,
@@ -126,8 +127,8 @@ class Model(nn.Module):
     ) -> Image:
         """One explicit step; the automatic one by default.
 
-        ``out`` receives the result: a contiguous tensor like ``u`` that shares no memory with it. Two that change
-        places spare a loop of steps the fresh memory, which costs time where images are large. Not while learning.
+        ``out`` receives the result: a contiguous tensor like ``u`` that shares no memory with it. A loop that uses two
+        tensors in turn needs no fresh memory, which costs time where images are large. Not while learning.
 
         The image is not searched for NaN and infinity, which a whole flow refuses: they spread to the pixels around.
         """
@@ -139,7 +140,7 @@ class Model(nn.Module):
         return engines.advance(self.description, u, [Numbers(tau)], engine, out=out)
 
     def advance(self, u: Image, taus: Sequence[float], engine: str = "auto") -> Image:
-        """The image after steps of these sizes, which are not checked: for those who have done so."""
+        """The image after steps of these sizes; the caller has checked them."""
         return engines.advance(self.description, u, [Numbers(tau) for tau in taus], engine)
 
     def forward(
@@ -172,19 +173,25 @@ class Model(nn.Module):
         if scheme not in SCHEMES:
             raise ValueError(f"{self.name}: scheme {scheme!r} is unknown. Known: {', '.join(SCHEMES)}.")
         if scheme != "explicit":
-            return self._cycle(u, time, scheme, cycles, tau, engine, progress)
-        if cycles is not None:
+            limit = self.step_limit(space) if tau is None else min(tau, self.step_limit(space))
+            plan = growing_cycles(time, limit) if cycles is None else equal_cycles(time, limit, cycles)
+            passes = _cycle_passes(plan, scheme, together=progress is None)
+        elif cycles is not None:
             raise ValueError(f"{self.name}: cycles = {cycles} has no meaning for explicit steps. Use scheme='fsi'.")
-        steps = equal_steps(time, largest)
-        # Compiled engines take several steps in one pass over the image, but cannot look back at those in between.
-        stride = len(steps) if progress is None else 8
-        for first in range(0, len(steps), stride or 1):
-            some = steps[first : first + stride]
-            u = self.advance(u, some, engine)
-            for count in range(first + 1, first + len(some) + 1):
+        else:
+            # Compiled engines take several steps in one pass over the image, but cannot look back at those in between.
+            steps = equal_steps(time, largest)
+            stride = max(1, len(steps)) if progress is None else 8
+            passes = [(steps[first : first + stride], []) for first in range(0, len(steps), stride)]
+        done, total = 0, sum(len(taus) for taus, _ in passes)
+        for taus, mixes in passes:
+            numbers = [Numbers(size) for size in taus]
+            u = engines.advance(self.description, u, numbers, engine, mixes=mixes, frozen=scheme == "fed")
+            counts = range(done + 1, done + len(taus) + 1)
+            for done in counts if scheme == "explicit" else counts[-1:]:
                 if progress is not None:
-                    progress(count, len(steps))
-        return u if steps else u.clone()
+                    progress(done, total)
+        return u if passes else u.clone()
 
     if TYPE_CHECKING:  # torch leaves the type of a call open
 
@@ -232,34 +239,6 @@ class Model(nn.Module):
     def extra_repr(self) -> str:
         return f"name={self.name!r}"
 
-    def _cycle(
-        self,
-        u: Image,
-        time: float,
-        scheme: str,
-        cycles: int | None,
-        tau: float | None,
-        engine: str,
-        progress: Progress | None,
-    ) -> Image:
-        limit = self.step_limit(u.dim() - 2)
-        limit = limit if tau is None else min(tau, limit)
-        plan = growing_cycles(time, limit) if cycles is None else equal_cycles(time, limit, cycles)
-        done, total = 0, sum(plan.lengths)
-        u = u.clone()
-        # Cycles of FSI go through in one pass over the image. In FED the diffusion tensor stays that of the cycle's
-        # start, since only then do the large steps undo each other's growth: one pass for each cycle.
-        stride = max(1, len(plan.lengths)) if scheme == "fsi" and progress is None else 1
-        for first in range(0, len(plan.lengths), stride):
-            some = plan.lengths[first : first + stride]
-            taus, mixes = fsi_steps(some, plan.tau) if scheme == "fsi" else (fed_steps(some[0], plan.tau), [])
-            numbers = [Numbers(size) for size in taus]
-            u = engines.advance(self.description, u, numbers, engine, mixes=mixes, frozen=scheme == "fed")
-            done += sum(some)
-            if progress is not None:
-                progress(done, total)
-        return u
-
     def _with(self, fidelity: QuadraticFidelity | None, kept: KnownPixels | None) -> "Model":
         return Model(
             self.operator,
@@ -288,6 +267,16 @@ class Model(nn.Module):
                 f"model.to({str(u.device)!r})."
             )
         return u
+
+
+def _cycle_passes(plan: Cycles, scheme: str, together: bool) -> list[tuple[list[float], list[float]]]:
+    """Sizes and weights of the steps that go through in one pass over the image."""
+    if scheme == "fed":
+        # The diffusion tensor stays that of the cycle's start, since only then do the large steps undo each other's
+        # growth: one pass for each cycle.
+        return [(fed_steps(length, plan.tau), []) for length in plan.lengths]
+    some = [plan.lengths] if together else [(length,) for length in plan.lengths]
+    return [fsi_steps(lengths, plan.tau) for lengths in some if lengths]
 
 
 def count_parameters(model: nn.Module) -> int:
