@@ -66,7 +66,7 @@ class EdgeEnhancing(Spectral):
         The function :math:`g`.
     keep : str
         In space: ``"plates"`` smooths along both directions of an edge's surface, ``"lines"`` along the one in which
-        the image changes least. (With a single gradient both are the same: that has no second direction.)
+        the image changes least. (Of a single gradient both make the same: it has no second direction.)
 
     Examples
     --------

@@ -2,8 +2,8 @@ r"""Functions of symmetric 2x2 and 3x3 matrices, with values and gradients exact
 
 In the plane a function of :math:`J` is written with a divided difference around the mean :math:`t` of both eigenvalues,
 :math:`g(J) = \tfrac12 (g(\nu_1) + g(\nu_2))\, I + g[\nu_2, \nu_1]\, (J - t I)`: no eigenvectors, and nothing is divided
-by a difference of eigenvalues. On flat images the root that parts them has no derivative; there its directions cancel,
-and zero is the right one. In space see :func:`spectral`.
+by a difference of eigenvalues. On flat images the root that parts them has no derivative; its slopes in opposite
+directions cancel there, and zero takes their place. In space see :func:`spectral`.
 """
 
 from collections.abc import Callable, Sequence

@@ -23,9 +23,8 @@ Edges = Literal["analytic", "4x4", "hard"]
 
 ANGLES = tuple(range(5, 90, 5))
 _SAMPLES = {"4x4": 4, "hard": 1}
-_IN_DISC = (
-    65  # fixes the disc's radius to 260.4 for 256 x 256: half a picture's and half a rectangle's diagonal need 259.3
-)
+# Fixes the disc's radius to 260.4 for 256 x 256: half a picture's and half a rectangle's diagonal need 259.3.
+_IN_DISC = 65
 
 
 @dataclass(frozen=True)

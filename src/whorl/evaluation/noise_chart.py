@@ -66,13 +66,9 @@ def draw_report(
         *charts, text = lower.subplots(1, 3)
         _noise(charts, samples, model)
         text.set_axis_off()
-        text.text(0, 1, _wrapped(words[1]), va="top", linespacing=1.5, fontsize=10, transform=text.transAxes)
+        lines = "\n".join(textwrap.fill(line, 58) for line in words[1].splitlines())
+        text.text(0, 1, lines, va="top", linespacing=1.5, fontsize=10, transform=text.transAxes)
         figure.savefig(path, dpi=150, format=format)
-
-
-def _wrapped(lines: str) -> str:
-    """The lines, broken to fit their panel."""
-    return "\n".join(textwrap.fill(line, 58) for line in lines.splitlines())
 
 
 def _noise(axes: Any, samples: Sequence[Tensor], model: NoiseModel) -> None:

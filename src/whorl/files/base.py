@@ -185,7 +185,7 @@ def reason(error: BaseException) -> str:
 
 
 def reduced(finer: Any, region: Sequence[slice], shape: Sequence[int]) -> NDArray[Any]:
-    """A region of the array ``finer`` shrunk to ``shape``: along every axis the mean of as many as fall together.
+    """A region of the array ``finer`` shrunk to ``shape``: every sample is the mean of those that fall together.
 
     >>> reduced(np.array([[0, 2, 8], [4, 2, 8]], np.uint8), (slice(0, 1), slice(0, 2)), (1, 2))
     array([[2, 8]], dtype=uint8)

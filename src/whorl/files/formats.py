@@ -68,7 +68,7 @@ ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
 
 
 def open_reader(path: str | Path, max_pixels: int = MAX_PIXELS) -> Reader:
-    """Open a picture for reading; what it is is told by its contents, not by its name.
+    """Open a picture for reading; its contents tell the format, not its name.
 
     Raises :class:`~whorl.errors.FileError` for what is missing, empty, truncated, damaged, or no picture.
     """

@@ -76,14 +76,14 @@ class Metadata:
     """What tells a viewer how to show the picture. The filter passes it on as it is.
 
     ``resolution`` is in pixels per inch along x and y. ``spacing`` is the height and the width of a pixel, in any unit;
-    what of it a filter uses is :attr:`aspect`. ``orientation`` is the EXIF number; the samples are kept as
+    a filter uses their ratio alone, :attr:`aspect`. ``orientation`` is the EXIF number; the samples are kept as
     stored, so the tag must be kept with them and nothing is turned. ``white_is_zero`` marks samples whose zero is
     white, ``premultiplied`` those whose colours were multiplied by alpha, as TIFF can hold them. ``exif`` is a raw EXIF
     block (a small TIFF) without its ``Exif`` prefix; ``xmp``, ``iptc`` and ``comment`` are raw, too. ``pyramid`` says
     that smaller copies lie beside the picture; where they are pages of a TIFF file, as in slides of Aperio, ``levels``
     has their heights and widths, and whether they lie in tiles. ``compression`` says how a TIFF is compressed.
-    ``chunks`` (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what only the same format can carry on; ``own`` says in
-    words what of it other formats lose.
+    ``chunks`` (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what only the same format can carry on; ``own``
+    names the parts of these that other formats lose.
     """
 
     resolution: tuple[float, float] | None = None

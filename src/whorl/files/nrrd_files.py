@@ -56,7 +56,7 @@ class NrrdFile(RawVolume):
         self.place(path, start, start, self.encoded)
 
     def packing(self, name: str) -> str:
-        """A name tells nothing here; the header does, behind which the samples are packed."""
+        """Never the whole file, whatever its name: the header says how the samples behind it are packed."""
         return ""
 
     def write(self, part: Path, name: str, result: Result) -> None:

@@ -118,7 +118,7 @@ def attributes_of(layout: Layout, metadata: Metadata) -> dict[str, Any]:
 
 
 def described(found: Any, layout: Layout, metadata: Metadata) -> tuple[Layout, Metadata]:
-    """Layout and metadata as the attributes say; as they are, where the attributes make no sense."""
+    """Layout and metadata as the attributes say; unchanged where the attributes make no sense."""
     try:
         colour, kept = found["colour"], int(found["kept"])
         pairs = {name: (float(found[name][0]), float(found[name][1])) for name in PAIRS if name in found}

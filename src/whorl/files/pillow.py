@@ -132,8 +132,9 @@ class JpegWriter(Writer):
         """Compress and write the image."""
         from PIL import Image
 
-        samples, metadata = self.canvas.samples, self.canvas.metadata
-        picture = Image.fromarray(samples[..., 0] if samples.shape[2] == 1 else samples, _mode(self.canvas.layout))
+        samples, metadata, layout = self.canvas.samples, self.canvas.metadata, self.canvas.layout
+        mode = next(mode for mode, kind in COLOURS.items() if kind == (layout.colour, layout.channels))
+        picture = Image.fromarray(samples[..., 0] if samples.shape[2] == 1 else samples, mode)
         options: dict[str, Any] = {"quality": self.quality, "subsampling": 0}
         blocks = {"exif": exif_of(metadata), "xmp": metadata.xmp, "extra": metadata.iptc, "comment": metadata.comment}
         wrapped = {"exif": EXIF_PREFIX.__add__, "extra": _photoshop}
@@ -152,7 +153,3 @@ def _photoshop(iptc: bytes) -> bytes:
     resource = b"8BIM" + IPTC.to_bytes(2, "big") + bytes(2) + len(iptc).to_bytes(4, "big") + iptc + bytes(len(iptc) % 2)
     body = b"Photoshop 3.0\0" + resource
     return b"\xff\xed" + (len(body) + 2).to_bytes(2, "big") + body
-
-
-def _mode(layout: Layout) -> str:
-    return next(mode for mode, kind in COLOURS.items() if kind == (layout.colour, layout.channels))

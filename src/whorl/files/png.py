@@ -55,7 +55,8 @@ class PngWriter(Writer):
         encoded, start = memoryview(_encoded(self.canvas)), len(SIGNATURE) + HEADER
         self.stream.write(encoded[:start])
         for name, data in _description(self.canvas.metadata):
-            _write_chunk(self.stream, name, data)
+            checksum = zlib.crc32(name + data).to_bytes(4, "big")
+            self.stream.write(len(data).to_bytes(4, "big") + name + data + checksum)
         self.stream.write(encoded[start:])
 
 
@@ -206,7 +207,3 @@ def _description(metadata: Metadata) -> tuple[tuple[bytes, bytes], ...]:
     if metadata.comment is not None:
         made.append((b"tEXt", b"Comment\0" + metadata.comment.replace(b"\0", b" ")))
     return tuple(made)
-
-
-def _write_chunk(stream: BinaryIO, name: bytes, data: bytes) -> None:
-    stream.write(len(data).to_bytes(4, "big") + name + data + zlib.crc32(name + data).to_bytes(4, "big"))

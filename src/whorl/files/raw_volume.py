@@ -48,7 +48,7 @@ class RawVolume(VolumeFile):
         self.plain.close()
 
     def header(self, result: Result) -> bytes:
-        """The header for other samples; the same, unless it tells of them."""
+        """The header to write before other samples: the old one, unless it holds figures of the samples."""
         return self.head
 
     def packing(self, name: str) -> str:

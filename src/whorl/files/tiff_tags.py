@@ -36,7 +36,7 @@ def carried_tags(page: Any, palette: bool = False) -> tuple[Tag, ...]:
 
 
 def exif_in(tags: Iterable[Tag]) -> bytes | None:
-    """What of the tags belongs into an EXIF block; None where that is nothing. Notes for programs stay out."""
+    """The tags that belong into an EXIF block, packed; None where there are none. Notes for programs stay out."""
     taken = [
         tag for tag in tags if tag.code in (*FROM_EXIF, 274) and not (tag.code == 270 and tag.data.startswith(NOTES))
     ]
@@ -44,7 +44,7 @@ def exif_in(tags: Iterable[Tag]) -> bytes | None:
 
 
 def only_tiff(tags: Iterable[Tag]) -> tuple[str, ...]:
-    """What of the tags other formats lose, in words."""
+    """The tags that other formats lose, in words."""
     codes = {tag.code for tag in tags}
     notes = {tag.data[:7] for tag in tags if tag.code == 270}
     names = {

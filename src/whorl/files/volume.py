@@ -159,7 +159,7 @@ def open_volume(path: Path, asked: bool = False) -> VolumeFile | None:
         raise FileError(f"{path}: does not fit into memory.") from None
     except Exception as error:  # libraries fail in many ways: ValueError, ImageFileError, NRRDError, EOFError, ...
         if not kind:
-            return None  # what is wrong with a picture, its own reader says
+            return None  # the reader of pictures says what is wrong with it
         raise FileError(
             f"{path}: damaged, truncated or no {kind.upper()} file ({reason(error)}). Get the file again."
         ) from None

@@ -180,7 +180,8 @@ def place_of(
 ) -> tuple[tuple[Any, ...], list[int]]:
     """Index of a block, and the order of its axes that makes it ``axes``.
 
-    Of the first of these the ``parts`` are taken, of others all; ``outer`` numbers the axes that are none of them.
+    ``parts`` are slices along the first of these axes; the rest of them are taken whole. ``outer`` has one number for
+    each axis of the array that is not among them.
     """
     given, rest = dict(zip(axes, parts, strict=False)), iter(outer)
     index = tuple(given.get(axis, slice(None)) if axis in axes else int(next(rest)) for axis in range(ndim))
@@ -189,7 +190,7 @@ def place_of(
 
 
 def _opened(path: Path) -> tuple[Any, Multiscale | None]:
-    """The array, and the OME-Zarr image whose full size it is, if it is one."""
+    """The array, and the OME-Zarr image that has it as its full size, if there is such an image."""
     zarr = needed("zarr", path, "zarr")
     found = zarr.open(store=_checked_store()(path, read_only=True), mode="r")
     if isinstance(found, zarr.Array):

@@ -27,7 +27,7 @@ def beside(target: Path, force: bool = False, *, folder: bool = False) -> Iterat
     :class:`~whorl.errors.FileError` that names the target.
 
     A run that was killed (SIGKILL, power) leaves ``.NAME.<pid>.part``; it is locked only while its process lives, and
-    the next run for the same target removes what nobody holds. A folder that was being replaced is put back.
+    the next run for the same target removes what nobody has locked. A folder that was being replaced is put back.
     """
     _sweep(target)
     check_target(target, force, folder=folder)

@@ -20,7 +20,7 @@ class Positive(nn.Module):
     """A positive number (or vector, or matrix) that stays positive under training.
 
     Fixed, it is kept as it is, so that ``Positive(0.1)`` is 0.1 to the last bit; trainable, its logarithm is the
-    parameter. Values are float64; as they enter products with images of any precision they do not change its dtype.
+    parameter. Values are float64; in a product with an image of any precision the image keeps its dtype.
 
     >>> Positive(12.0)()
     tensor(12., dtype=torch.float64)

@@ -18,7 +18,7 @@ DIMENSIONS = tuple(_KINDS)
 """Images and volumes."""
 
 SMALL = 2**20
-"""Values that one thread looks through faster than several would be woken and put to sleep."""
+"""Up to so many values are looked through faster by one thread than by several, which must be woken first."""
 
 
 def image(u: Any, caller: str, dimension: int | None = None) -> Tensor:
@@ -108,8 +108,8 @@ def squarable(u: Tensor, squared_norm: float, caller: str) -> Tensor:
 def _largest(u: Tensor, caller: str, where: str = "", remedy: str = REPLACE) -> float:
     """The largest magnitude of a finite tensor."""
     # The extremes pass NaN and infinity on, and cost a twentieth of asking every pixel: less than a step. Small images
-    # are left to NumPy, which takes one thread: those of PyTorch spin for a while after their work, where the steps
-    # that follow need the processors.
+    # are left to NumPy, which takes one thread: the threads of PyTorch spin for a while after their work, while the
+    # steps that follow need the processors.
     values = u.detach()
     if values.device.type == "cpu" and values.dtype in (torch.float32, torch.float64) and values.numel() <= SMALL:
         low, high = float(values.numpy().min()), float(values.numpy().max())

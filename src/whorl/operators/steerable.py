@@ -106,7 +106,7 @@ class SteerableMap(Operator):
     def held(self, dtype: torch.dtype) -> Iterator[None]:
         """Compute the convolution once for everything inside; for a map that is applied many times.
 
-        Where no gradient is needed it may never be: compiled kernels read the weights themselves.
+        Where no gradient is needed the convolution may never be computed: compiled kernels read the weights themselves.
         """
         self._holding = dtype
         self._held = self.kernel(dtype) if torch.is_grad_enabled() else None

@@ -28,7 +28,7 @@ def maximum_bound(symbol: Symbol, degree: int, dimension: int = 2, oversampling:
     >>> maximum_bound(lambda y, x: 2 - torch.cos(x) - torch.cos(y), degree=1) >= 4
     True
     """
-    # The symbols are even, so that half of the 2 m n nodes on the circle, both ends included, tell all of them.
+    # The symbols are even, so that half of the 2 m n nodes on the circle, both ends included, say all about the rest.
     m = max(2, min(oversampling, NODES[dimension] // degree))
     nodes = torch.arange(m * degree + 1, dtype=torch.float64) * (math.pi / (m * degree))
     rest = [nodes.view(-1, *[1] * (dimension - 2 - axis)) for axis in range(dimension - 1)]
