@@ -315,6 +315,35 @@ def test_diffusivities_that_contradict_themselves_are_refused_when_something_is_
         Isotropic(Wrong(g=float("nan")))
 
 
+class Squared(diffusivities.Rational):
+    """Derived from one with secants in closed form."""
+
+    def forward(self, s2):
+        return super().forward(s2) ** 2
+
+    def psi(self, s2):
+        return s2 * super().forward(s2)
+
+    def slope(self, s2):
+        return -2 * super().forward(s2) ** 3 / self._contrast_squared(s2)
+
+
+class WithoutSlope(Squared):
+    def slope(self, s2):
+        return -diffusivities.Rational.forward(self, s2)
+
+
+def test_derived_diffusivities_inherit_no_closed_form():
+    g, x, y = Squared(2.0), torch.tensor(1.0, dtype=torch.float64), torch.tensor(7.0, dtype=torch.float64)
+    exact = (g(y) - g(x)) / (y - x)
+    assert float(g.divided_difference(x, y)) == pytest.approx(float(exact), rel=1e-12)
+    assert float(g.secant(x, y, g(x), g(y))) == pytest.approx(float(exact), rel=1e-12)
+    assert not g.closed_form
+    assert Isotropic(g).diffusivity is g
+    with pytest.raises(ValueError, match=r"WithoutSlope: slope\(\) is not the derivative of g"):
+        Isotropic(WithoutSlope(2.0))
+
+
 @parametrised
 def test_known_diffusivities_pass_the_check_of_custom_ones(g, monkeypatch):
     monkeypatch.setattr(type(g), "closed_form", False)

@@ -110,6 +110,9 @@ class Squared(Rational):
     def psi(self, s2):
         return s2 * super().forward(s2)
 
+    def slope(self, s2):
+        return -2 * super().forward(s2) ** 3 / self._contrast_squared(s2)
+
 
 class Turned(EdgeEnhancing):
     """A law that is not what the name of its base class says."""

@@ -73,8 +73,9 @@ class Diffusivity(Contrasted, ABC):
         def __call__(self, s2: Tensor) -> Tensor: ...
 
     def __init_subclass__(cls) -> None:
-        if {"forward", "slope"} & vars(cls).keys():  # another function than the one that is written down
-            cls.closed_form = vars(cls).get("closed_form", False)
+        if {"forward", "slope"} & vars(cls).keys():  # another function than that whose closed form it inherits
+            for name in ("closed_form", "divided_difference", "secant"):
+                setattr(cls, name, vars(cls).get(name, vars(Diffusivity)[name]))
 
     @property
     def scale_adaptive(self) -> bool:
@@ -110,13 +111,16 @@ class Diffusivity(Contrasted, ABC):
         with torch.no_grad():
             s2 = self.contrast.double().amax() ** 2 * torch.tensor([0.0, 0.3, 0.9, 2.7], device=self.contrast.device)
             g, h = self(s2), 1e-4 * s2[1:]
-            quotient = (self.psi(s2[1:] + h) - self.psi(s2[1:] - h)) / (2 * h)
+            rises, falls = (of(s2[1:] + h) - of(s2[1:] - h) for of in (self.psi, self))
+            off = (falls - 2 * h * self.slope(s2[1:])).abs().max() * 1e4  # times s2: of the size of g
         name, largest, top = type(self).__name__, float(g.max()), self.maximum()
         if not largest <= top * (1 + 1e-6):
             raise ValueError(f"{name}: g reaches {largest:g}, but maximum() says {top:g}. Let it return the largest g.")
-        gap = float((quotient - g[..., 1:]).abs().max())
+        gap = float((rises / (2 * h) - g[..., 1:]).abs().max())
         if not gap <= 1e-3 * top:
             raise ValueError(f"{name}: psi' and g differ by {gap:g}. Let psi be the antiderivative of g.")
+        if not off <= 1e-3 * top:
+            raise ValueError(f"{name}: slope() is not the derivative of g. Let it return g'(s2).")
 
     def divided_difference(self, x: Tensor, y: Tensor) -> Tensor:
         r"""The slope of the secant, :math:`g[x, y] = (g(y) - g(x)) / (y - x)`, and :math:`g'(x)` where both meet.
