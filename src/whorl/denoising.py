@@ -13,6 +13,7 @@ from torch import Tensor
 from whorl.automatic import NoiseModel, samples_of
 from whorl.automatic.answer import Answer, answer
 from whorl.automatic.believed import model_to_remove
+from whorl.automatic.between import common
 from whorl.automatic.policy import Samples, labels, noise_to_remove
 from whorl.automatic.variance import noise_model
 from whorl.engines.selection import undisturbed
@@ -22,6 +23,7 @@ from whorl.foundations.arrays import device_of, from_tensor, placed, to_tensor
 from whorl.foundations.other_libraries import any_array
 from whorl.networks.adaptation import adapted
 from whorl.networks.cards import shared
+from whorl.networks.common import CommonDenoiser, common_denoiser
 from whorl.networks.denoiser import Denoiser, Partly, each_page, value_range
 from whorl.networks.real_noise import RealDenoiser, real_denoiser
 from whorl.networks.trained import TrainedNetwork, levels_told
@@ -49,7 +51,7 @@ def _unwatched(step: int) -> None:
 class Remover:
     """What removes the noise of a picture, None where it is to be copied, and what is expected of it where measured."""
 
-    apply: Denoiser | RealDenoiser | Partly | None
+    apply: Denoiser | CommonDenoiser | RealDenoiser | Partly | None
     expected: Answer | None = None
     adapted: bool = False
 
@@ -148,11 +150,19 @@ class Denoising:
             return Remover(None)
         network, other = placed(self.loaded(channels), device), self.second(channels)
         second = None if other is None else placed(other, device)
+        joint = self.network is None and self.name(channels) == COLOUR
+
+        def grey() -> tuple[TrainedNetwork, TrainedNetwork]:
+            return placed(shared(GREY), device), placed(shared(SECOND[GREY]), device)
+
         if not isinstance(noise, NoiseModel):
             ends = value_range(torch.cat([part.flatten() for part in samples]), eight_bits)
-            return Remover(Denoiser(network, noise, *ends, second=second))
+            alone = Denoiser(network, noise, *ends, second=second)
+            return Remover(common_denoiser(alone, grey, common(samples, noise)) if joint else alone)
         separate = channels > 1 and self.name(channels) != COLOUR and self.channels != "joint"
-        found = real_denoiser(network, second, noise, samples, eight_bits=eight_bits, separate=separate)
+        found = real_denoiser(
+            network, second, noise, samples, eight_bits=eight_bits, separate=separate, grey=grey if joint else None
+        )
         expected = answer(found, noise, [part.to(device) for part in samples])
         if expected.gain < LEAST_GAIN:
             return Remover(None, expected)

@@ -13,6 +13,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from whorl.automatic.between import COLOURLESS, COMMON, POSSIBLE, common, measure_colours
 from whorl.automatic.noise import noise_level
 from whorl.automatic.noise_model import NoiseModel, width_of
 from whorl.automatic.policy import Samples, labels
@@ -66,19 +67,36 @@ def model_to_remove(samples: Samples, caller: str, *, colours: bool = False) -> 
     parts = list(samples())
     if labels(parts, caller):
         return None
-    if colours:
+    correlation = common(parts) if colours else 0.0
+    if colours and correlation < COLOURLESS[1]:
         together = [part.movedim(1, 0).reshape(-1, 1, *part.shape[2:]) for part in parts]
-        return _above_rounding(_believed(together, measure(parts), colours=True), parts)
+        one = _believed(together, measure_colours(parts, correlation), colours=True)
+        squares = [one.standard_deviation_at(part).double().square().mean() for part in parts]
+        level = math.sqrt(float(sum(squares)) / len(squares))
+        return _above_rounding(_with_common(one, common(parts, level)), parts)
     single = [[part[:, [c]] for part in parts] for c in range(parts[0].shape[1])]
+    if colours and all(torch.equal(a, b) for channel in single[1:] for a, b in zip(single[0], channel, strict=True)):
+        single = single[:1]
     found = [_believed(channel, measure(channel)) for channel in single]
     if len(found) == 1:
-        return _above_rounding(found[0], parts)
+        return _above_rounding(_with_common(found[0], correlation), parts)
     # Of several channels each was recognised, or not, for itself: Rician noise of all would need to be told.
     gain, offset, width = (
         tuple(getattr(each, name)[0] for each in found) for name in ("gain", "offset", "correlation")
     )
     ends = min(model.black for model in found), max(model.white for model in found)
-    return _above_rounding(NoiseModel(gain, offset, width, *ends, max(model.uncertainty for model in found)), parts)
+    joined = NoiseModel(gain, offset, width, *ends, max(model.uncertainty for model in found))
+    return _above_rounding(_with_common(joined, correlation), parts)
+
+
+def _with_common(model: NoiseModel, correlation: float) -> NoiseModel:
+    """The model for three colours with this correlation between any two, where there is much of it."""
+    if correlation <= COMMON[0]:
+        return model
+    correlation = min(correlation, 1 - POSSIBLE)
+    between = tuple(tuple(1.0 if i == j else correlation for j in range(3)) for i in range(3))
+    gain, offset, width = (3 // len(model.gain) * values for values in (model.gain, model.offset, model.correlation))
+    return replace(model, gain=gain, offset=offset, correlation=width, between=between)
 
 
 def _above_rounding(model: NoiseModel, parts: Sequence[Tensor]) -> NoiseModel | None:

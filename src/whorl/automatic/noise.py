@@ -256,14 +256,14 @@ def votes(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor
     count, count_inside = box(counted.double(), sides), box(counted[inside].double(), sides, margin=1)
     chosen = torch.minimum(count, count_inside) >= math.prod(sides) / 2
     count, count_inside = count[chosen], count_inside[chosen]
-    narrow = box(_narrow(u).square_().mul_(counted[inside]), sides, margin=1)[chosen] / count_inside
+    squares = box(narrow(u).square_().mul_(counted[inside]), sides, margin=1)[chosen] / count_inside
     ring = box(_ring(u, shown).mul_(counted), sides)[chosen] / count
     mean = box(u * counted, sides)[chosen] / count
     cut = box((((u <= black) | (u >= white)) & counted).double(), sides)[chosen] / count
-    return narrow.clamp_min(0), ring.clamp_min(0), mean, cut
+    return squares.clamp_min(0), ring.clamp_min(0), mean, cut
 
 
-def _narrow(u: Tensor) -> Tensor:
+def narrow(u: Tensor) -> Tensor:
     """The second difference along every axis, where both neighbours are; on white noise it is noise of its strength."""
     for axis in range(u.dim()):
         before, here, after = (u.narrow(axis, start, u.shape[axis] - 2) for start in range(3))

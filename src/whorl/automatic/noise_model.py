@@ -105,6 +105,16 @@ class NoiseModel:
         matrix = torch.tensor(self.between, dtype=u.dtype, device=u.device) if self.between else torch.eye(u.shape[1])
         return deviation[:, :, None] * deviation[:, None] * matrix.to(u).view(*matrix.shape, *[1] * (u.dim() - 2))
 
+    @property
+    def common(self) -> float:
+        """The correlation between any two channels, in the mean.
+
+        >>> NoiseModel((0.0,) * 2, (1.0,) * 2, (0.0,) * 2, 0.0, 1.0, between=((1.0, 0.25), (0.25, 1.0))).common
+        0.25
+        """
+        count = len(self.between)
+        return (sum(map(sum, self.between)) - count) / (count * (count - 1)) if count > 1 else 0.0
+
     def mixed(self, noise: Tensor) -> Tensor:
         """Noise ``(n, c, ...)`` of independent channels with the correlation of the model between them."""
         if not self.between:

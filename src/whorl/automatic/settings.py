@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from whorl.automatic.between import common, measure_colours
 from whorl.automatic.noise import noise_level, noise_present
 from whorl.automatic.risk import least_risk
-from whorl.automatic.traces import measure
 from whorl.automatic.weighed import weighed
 from whorl.foundations import validation
 from whorl.models import ROWS, Model, build, row
@@ -102,7 +102,8 @@ def automatic_settings(
     ['cell', 'diffusivity', 'sigma']
     """
     chosen, weighing = rule(name), samples[0].dim() == 4 and row(name).weighed and not {*OWN} & {*options}
-    traced = measure(samples) if weighing else None
+    shared = common(samples) if weighing else 0.0
+    traced = measure_colours(samples, shared) if weighing else None
     if noise is not None:
         measured = validation.number(noise, "noise", name, 0.0)
     else:
@@ -120,7 +121,8 @@ def automatic_settings(
         )
     elif weighing:
         neighbours = 0.0 if traced is None else traced.correlation
-        told: dict[str, Any] = {**options, "neighbours": neighbours, "time": time, "longest": longest, "engine": engine}
+        told: dict[str, Any] = {**options, "neighbours": neighbours, "shared": shared, "time": time}
+        told |= {"longest": longest, "engine": engine}
         pixel = min(validation.spacing(options.get("spacing", 1.0), name))
         more, contrast, time = weighed(name, samples, measured, steepness=steepness, pixel=pixel, **told)
         return AutomaticSettings(measured, contrast, time, more)

@@ -8,13 +8,14 @@ in between from both. A line is fitted to the bins, whose errors are proportiona
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from whorl.automatic import rician
+from whorl.automatic.between import between
 from whorl.automatic.noise import (
     FREE,
     LEAST_CUT,
@@ -24,7 +25,6 @@ from whorl.automatic.noise import (
     colouredness,
     degrees_of_freedom,
     ends_of,
-    levels,
     quantile,
     quantile_of_noise,
     ratio_of,
@@ -47,9 +47,6 @@ FEW = 0.05
 
 WIDEST = 1.5
 """The widest Gaussian in pixels that is told from texture."""
-
-POSSIBLE = 0.01
-"""The least eigenvalue of a matrix of correlations."""
 
 Bins = tuple[Tensor, Tensor]
 """Of every bin the mean grey value and the variance of the noise."""
@@ -109,22 +106,8 @@ def noise_model(samples: Sequence[Tensor], kind: str | None = None, bins: Sequen
     found = [(_magnitude if kind == "rician" else _line)(*each) for each in bins]
     gain, offset, correlation, doubts = zip(*found, strict=True)
     model = NoiseModel(gain, offset, correlation, 0.0 if kind == "rician" else black, white, max(doubts), kind)
-    return model if len(gain) == 1 else replace(model, between=_between(model, samples))
-
-
-def _between(model: NoiseModel, samples: Sequence[Tensor]) -> tuple[tuple[float, ...], ...]:
-    """The correlations between channels, from the noise of sums and differences of any two, made even first."""
     even = [model.stabilise(part.double()) for part in samples]
-    count = len(model.gain)
-    matrix = torch.eye(count, dtype=torch.float64)
-    for i, j in combinations(range(count), 2):
-        plus, minus = (levels([part[:, [i]] + sign * part[:, [j]] for part in even])[0] ** 2 for sign in (1, -1))
-        matrix[i, j] = matrix[j, i] = (plus - minus) / (plus + minus) if plus + minus > 0 else 0.0
-    # Each number was measured for itself: together they must be possible, too.
-    least = float(torch.linalg.eigvalsh(matrix)[0])
-    shrunk = matrix * min(1.0, (1 - POSSIBLE) / (1 - least)) if least < POSSIBLE else matrix
-    shrunk.fill_diagonal_(1.0)
-    return tuple(tuple(row) for row in shrunk.tolist())
+    return model if len(gain) == 1 else replace(model, between=between(even))
 
 
 def noise_bins(channel: Sequence[Tensor]) -> InBins:

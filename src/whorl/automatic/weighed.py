@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from whorl.automatic.between import COMMON
 from whorl.automatic.noise import noise_present
 from whorl.automatic.noise_model import width_of
 from whorl.automatic.risk import curve, risen, signs_of, thinned
@@ -47,6 +48,7 @@ def weighed(
     noise: float,
     *,
     neighbours: float = 0.0,
+    shared: float = 0.0,
     steepness: float = 1.0,
     pixel: float = 1.0,
     time: float | None = None,
@@ -56,12 +58,12 @@ def weighed(
 ) -> tuple[dict[str, Any], float, float]:
     """Options of the model, contrast and time; with a ``time`` only the others are chosen.
 
-    ``neighbours`` is the correlation of the noise. Contrasts are multiples of the noise times the ``steepness``,
-    presmoothing is in units of a ``pixel``.
+    ``neighbours`` is the correlation of the noise, ``shared`` that between colours. Contrasts are multiples of the
+    noise times the ``steepness``, presmoothing is in units of a ``pixel``.
     """
     parts = _batches(thinned(samples, MOST, BLOCK))
     blur = Smoothing(min(width_of(neighbours), LONGEST))
-    signs = [_coloured(signs_of(part), blur) for part in parts]
+    signs = [_coloured(_mixed(part, shared), blur) for part in parts]
     # What was cut off at black and white is not there to be removed; what is blank does not count here, nor in errors.
     share = sum(int(sign.count_nonzero()) for sign in signs) / sum(sign.numel() for sign in signs)
     present = noise_present(parts, noise) / math.sqrt(max(share, 1e-9))
@@ -86,6 +88,14 @@ def _batches(parts: Sequence[Tensor]) -> list[Tensor]:
     """Parts of the same shape as one batch: their steps are taken together."""
     shapes = dict.fromkeys(tuple(part.shape[1:]) for part in parts)
     return [torch.cat([part for part in parts if tuple(part.shape[1:]) == shape]) for shape in shapes]
+
+
+def _mixed(part: Tensor, shared: float) -> Tensor:
+    """Signs that any two channels have in common, where more than half of their noise is; 0 where all is blank."""
+    signs = signs_of(part)
+    if shared <= COMMON[1]:
+        return signs
+    return math.sqrt(shared) * signs_of(part.mean(1, keepdim=True)) + math.sqrt(1 - shared) * signs
 
 
 def _coloured(signs: Tensor, blur: Smoothing) -> Tensor:

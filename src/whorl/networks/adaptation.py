@@ -17,6 +17,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from whorl.networks.common import CommonDenoiser
 from whorl.networks.denoiser import Denoiser
 from whorl.networks.real_noise import RealDenoiser
 
@@ -44,9 +45,11 @@ def adapted(
     return found if each == list(found.denoisers) else replace(found, denoisers=tuple(each))
 
 
-def _adapted(denoiser: Denoiser, samples: Sequence[Tensor], watch: Callable[[int], None]) -> Denoiser:
+def _adapted(
+    denoiser: Denoiser | CommonDenoiser, samples: Sequence[Tensor], watch: Callable[[int], None]
+) -> Denoiser | CommonDenoiser:
     learning, held = _crops(samples)
-    if denoiser.correlation > WHITE or min(len(learning), len(held)) < 2:
+    if isinstance(denoiser, CommonDenoiser) or denoiser.correlation > WHITE or min(len(learning), len(held)) < 2:
         return denoiser
     taught = replace(denoiser, network=copy.deepcopy(denoiser.network), second=copy.deepcopy(denoiser.second))
     networks = [network for network, _ in taught.shares(taught.noise * taught.factor)]

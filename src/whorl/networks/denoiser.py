@@ -96,6 +96,11 @@ class Denoiser:
             return u + (level / smallest).clamp_max(1).square() * (found - u)
         return found if level >= smallest else u + (level / smallest) ** 2 * (found - u)
 
+    @property
+    def coloured(self) -> float:
+        """From 0, for white noise, to 1, for correlated noise."""
+        return ramp(self.correlation, *_COLOURED)
+
     def shares(self, level: float | Tensor) -> "list[tuple[TrainedNetwork, Any]]":
         """The networks that take part, and how much of the result is each one's, for a level in grey values."""
         if self.second is None:
@@ -104,7 +109,7 @@ class Denoiser:
             begin, end = _WEAK
             weak = ((_smallest(self.network) / level - begin) / (end - begin)).clamp(0, 1)
             return [(self.network, 1 - weak), (self.second, weak)] if bool(weak.any()) else [(self.network, 1.0)]
-        share = max(_ramp(self.correlation, *_COLOURED), _ramp(_smallest(self.network) / level, *_WEAK))
+        share = max(self.coloured, ramp(_smallest(self.network) / level, *_WEAK))
         return [pair for pair in ((self.network, 1 - share), (self.second, share)) if pair[1] > 0]
 
     def _removed(self, network: "TrainedNetwork", v: Tensor, level: float | Tensor) -> Tensor:
@@ -151,7 +156,7 @@ def _smallest(network: "TrainedNetwork") -> float:
     return (network.noise_range or (0.0,))[0]
 
 
-def _ramp(value: float, begin: float, end: float) -> float:
+def ramp(value: float, begin: float, end: float) -> float:
     """0 up to the beginning, 1 from the end on, and a straight line between."""
     return min(max((value - begin) / (end - begin), 0.0), 1.0)
 

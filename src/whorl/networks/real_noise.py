@@ -1,14 +1,16 @@
 """Noise as it is, removed by networks that know noise of one level: transform, network, and the way back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from whorl.automatic.between import colourless
 from whorl.automatic.noise import blank, box
 from whorl.automatic.noise_model import NoiseModel, neighbours
+from whorl.networks.common import CommonDenoiser, common_denoiser
 from whorl.networks.denoiser import Denoiser, value_range
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ class RealDenoiser:
     """
 
     model: NoiseModel
-    denoisers: tuple[Denoiser, ...]
+    denoisers: tuple[Denoiser | CommonDenoiser, ...]
 
     def __call__(self, u: Tensor) -> Tensor:
         """The denoised picture ``(n, c, y, x)``."""
@@ -66,18 +68,23 @@ def real_denoiser(
     *,
     eight_bits: bool,
     separate: bool,
+    grey: Callable[[], tuple["TrainedNetwork", "TrainedNetwork | None"]] | None = None,
 ) -> RealDenoiser:
     """What removes the noise of this model from pictures ``(n, c, y, x)`` of which the samples show the range.
 
     ``separate`` treats channels one by one, each with its own range; ``eight_bits`` says that black is 0 and white 255.
+    ``grey`` gives the networks for noise that three colours have in common.
     """
     ends = [torch.tensor([0.0, 255.0]).view(1, 1, 1, 2).expand(1, samples[0].shape[1], 1, 2)] if eight_bits else samples
     stabilised = [model.stabilise(part) for part in ends]
     groups = [[part[:, [k]] for part in stabilised] for k in range(samples[0].shape[1])] if separate else [stabilised]
-    found = []
+    found: list[Denoiser | CommonDenoiser] = []
     for k, group in enumerate(groups):
         values = torch.cat([part.flatten() for part in group])
         low, high = (float(values.min()), float(values.max())) if eight_bits else value_range(values, False)
         widths = model.correlation[k : k + 1] if separate and len(model.correlation) > 1 else model.correlation
-        found.append(Denoiser(network, 1.0, low, high, sum(map(neighbours, widths)) / len(widths), second))
+        one = Denoiser(network, 1.0, low, high, sum(map(neighbours, widths)) / len(widths), second)
+        # Noise of cameras, which is correlated in the plane, too, is left to the network that was trained for it.
+        share = max(1 - one.coloured, colourless(model.common))
+        found.append(one if separate or grey is None else common_denoiser(one, grey, share * model.common))
     return RealDenoiser(model, tuple(found))
