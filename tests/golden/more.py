@@ -10,6 +10,7 @@ from torch import Tensor
 import whorl
 from whorl.activations import Anisotropic, EdgeEnhancing
 from whorl.diffusivities import by_name
+from whorl.inpainting.images import method
 from whorl.models import Model, build
 from whorl.operators import CellGradient, Composed, Smoothing
 
@@ -65,7 +66,9 @@ def of_filling_in(engine: str) -> Iterator[tuple[str, Tensor]]:
     hole[4:9, 5:11] = True
     for name in FILLED:
         for channels in (1, 3):
-            filled = whorl.inpaint(u[:channels], hole, name, channel_axis=0, tolerance=0.5, engine=engine)
+            grey = float(u[:channels, ~hole].max() - u[:channels, ~hole].min()) / 255
+            model = method("eed", contrast=grey, sigma=1.0, rho=3.0) if name == "eed" else name
+            filled = whorl.inpaint(u[:channels], hole, model, channel_axis=0, tolerance=0.5, engine=engine)
             yield f"{engine} float32 filling in by {name}, {channels} channels", filled
     volume, mask = picture(torch.float32, 5, 6, 8), torch.zeros(5, 6, 8, dtype=torch.bool)
     mask[1:4, 2:5, 2:6] = True

@@ -9,7 +9,8 @@ from PIL import Image, ImageDraw
 
 import whorl
 from cli.conftest import whorl_command  # noqa: F401
-from whorl.inpainting.masks import Colour, drawn, grown
+from whorl.inpainting.images import METHODS, NEAR, method
+from whorl.inpainting.masks import FARTHEST, Colour, depth, drawn, grown
 
 SIZE = HEIGHT, WIDTH = 60, 150
 
@@ -156,6 +157,29 @@ def test_grown_is_all_that_is_so_near(shape, pixels):
     gaps.flat[3] = True
     away = np.stack(np.indices(shape), -1)[..., None, :] - np.argwhere(gaps)
     assert np.array_equal(grown(gaps, pixels), (away**2).sum(-1).min(-1) <= pixels**2)
+
+
+def test_pictures_and_layers_of_pillow_are_taken_as_they_are(ink, painted):
+    how = {"tolerance": 50.0, "channel_axis": -1}
+    expected = whorl.inpaint(painted, ink > 127, "homogeneous", **how)
+    strokes = Image.fromarray(layer(ink, (0, 0, 0)))
+    found = whorl.inpaint(Image.fromarray(painted), strokes, "homogeneous", tolerance=50.0)
+    assert np.array_equal(np.array(found), expected)
+    by_colour = whorl.inpaint(Image.fromarray(painted), "red", "homogeneous", tolerance=50.0)
+    assert np.array_equal(np.array(by_colour), whorl.inpaint(painted, "red", "homogeneous", **how))
+
+
+@pytest.mark.parametrize("shape", [(14, 17), (1, 30), (40, 40)])
+def test_the_depth_of_gaps_decides_how_far_edges_are_seen(shape):
+    gaps = np.random.default_rng(3).random(shape) < (0.999 if shape == (40, 40) else 0.8)
+    away = np.stack(np.indices(shape), -1)[gaps][:, None] - np.argwhere(~gaps)
+    distances = np.minimum(np.ceil(np.sqrt((away**2).sum(-1).min(-1))), FARTHEST)
+    assert depth(gaps) == pytest.approx(distances.mean(), rel=1e-12)
+    image = np.random.default_rng(1).uniform(0, 255, shape)
+    grey = np.ptp(image[~gaps]) / 255
+    model = method("eed", contrast=grey, rho=min(NEAR * depth(gaps), METHODS["eed"]["rho"]))
+    how = {"engine": "reference", "tolerance": 5 * grey}
+    assert np.allclose(whorl.inpaint(image, gaps, **how), whorl.inpaint(image, gaps, model, **how), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["u1", "u2"])

@@ -51,12 +51,14 @@ def any_array(function: Function) -> Function:
     def with_any_array(*arguments: Any, **named: Any) -> Any:
         bound = names.bind(*arguments, **named)
         told = bound.arguments
-        if isinstance(told["image"], np.ndarray | Tensor) and isinstance(told.get("mask"), np.ndarray | Tensor | None):
+        if isinstance(told["image"], np.ndarray | Tensor) and isinstance(
+            told.get("mask"), np.ndarray | Tensor | str | None
+        ):
             return function(*arguments, **named)
         axes = [told[name] for name in ("channel_axis", "page_axis") if told.get(name) is not None]
         sized = "spacing" in names.parameters and told.get("spacing") is None and isinstance(told.get("model", ""), str)
         found = opened(told["image"], function.__name__, axes, sized=sized)
-        if not isinstance(mask := told.get("mask"), np.ndarray | Tensor | None):
+        if not isinstance(mask := told.get("mask"), np.ndarray | Tensor | str | None):
             picture = hasattr(mask, "__array_interface__")  # such as one of Pillow with two values
             told["mask"] = np.array(mask) if picture else opened(mask, function.__name__).array
         if told.get("channel_axis") is None and found.channel_axis is not None:

@@ -16,22 +16,24 @@ from whorl.foundations.other_libraries import any_array
 from whorl.foundations.types import Image, SpacingLike
 from whorl.images import check_volume
 from whorl.inpainting.fill import Filled, Report, fill
-from whorl.inpainting.masks import MOST, Colour, Gaps, check_share, drawn, grown
+from whorl.inpainting.masks import MOST, Colour, Gaps, check_share, depth, drawn, grown
 from whorl.models import Model, build
 from whorl.operators import CellGradient, Composed, Smoothing
 
 METHODS: dict[str, dict[str, Any]] = {
-    "eed": {"contrast": 1.0, "sigma": 1.0, "rho": 3.0, "alpha": 0.1, "gamma": 0.8},
+    "eed": {"contrast": 1.0, "sigma": 0.5, "rho": 4.0, "alpha": 0.1, "gamma": 0.8},
     "homogeneous": {"name": "perona-malik", "diffusivity": "homogeneous"},
     "biharmonic": {"name": "you-kaveh", "diffusivity": "homogeneous"},
 }
 """What ``model=`` takes beside a model; contrasts in grey values, sigma and rho in the unit of the pixel size.
 
-The settings of ``"eed"`` were chosen on photographs, for all densities together (``experiments/inpainting.py``).
+The settings of ``"eed"`` were chosen on photographs (``experiments/inpainting.py``); its rho is the largest.
 """
 
+NEAR = 0.85
+"""The rho of ``"eed"`` over the mean distance from what is known: the thinner the gaps, the nearer edges are seen."""
 
-IN_SPACE = {"gamma": 0.0, "alpha": 0.25}
+IN_SPACE = {"gamma": 0.0, "alpha": 0.25, "sigma": 1.0, "rho": 3.0}
 """What differs for volumes: gamma belongs to the plane, and alpha is that of all second order models in space."""
 
 
@@ -169,7 +171,7 @@ def steady(
     known = known.to(u.device)
     seen = validation.finite(u.masked_select(known), "inpaint", " outside the mask", MASK_TOO)
     grey = float(seen.max() - seen.min()) / GREY_VALUES or 1.0
-    built = _built(model, contrast, grey, u.dim() - 2, spacing)
+    built = _built(model, contrast, grey, known, spacing)
     target = device_of(device, u.device)
     tolerance = 0.1 * grey if tolerance is None else tolerance
     with torch.no_grad():
@@ -216,7 +218,7 @@ def _gaps(mask: Any, image: Any, u: Image, channel_axis: int | None, fuzz: float
 
 
 def _built(
-    model: str | models.Model, contrast: float | None, grey: float, dimensions: int, spacing: SpacingLike | None
+    model: str | models.Model, contrast: float | None, grey: float, known: Tensor, spacing: SpacingLike | None
 ) -> models.Model:
     if isinstance(model, models.Model):
         for name, value in (("contrast", contrast), ("spacing", spacing)):
@@ -230,6 +232,9 @@ def _built(
     if model not in METHODS:
         raise ValueError(f"inpaint: model {model!r} is unknown. Known: {', '.join(METHODS)}, or a model of your own.")
     changes: dict[str, Any] = {} if spacing is None else {"spacing": spacing}
+    dimensions = known.dim() - 2
+    if model == "eed" and dimensions == 2:
+        changes["rho"] = min(NEAR * depth(~known[0, 0].cpu().numpy()), METHODS[model]["rho"])
     if "contrast" in METHODS[model]:
         changes["contrast"] = METHODS[model]["contrast"] * grey if contrast is None else contrast
     elif contrast is not None:

@@ -12,6 +12,9 @@ Gaps = NDArray[np.bool_]
 FULL = (1, 255, 65535)
 """What white may be in a mask: the first of these that no value of it exceeds."""
 
+FARTHEST = 9
+"""Pixels beyond which the depth of a gap does not matter."""
+
 MOST = 0.5
 """The largest share of an image that is filled unless more is allowed: masks are easily the wrong way round."""
 
@@ -56,6 +59,18 @@ def grown(gaps: Gaps, pixels: int) -> Gaps:
         for step in range(min(pixels, len(gaps) - 1) + 1):
             _join(found, _in_discs(gaps, pixels**2 - step**2), step, 0)
     return found
+
+
+def depth(gaps: Gaps) -> float:
+    """The mean distance of the gaps from what is known, in pixels, each rounded up; none counts more than FARTHEST.
+
+    >>> depth(np.array([[False, True, True, True, False]]))
+    1.3333333333333333
+    """
+    known, left = ~gaps, [int(gaps.sum())]
+    while left[-1] and len(left) < FARTHEST:
+        left.append(gaps.size - int(grown(known, len(left)).sum()))
+    return sum(left) / left[0]
 
 
 def _in_discs(gaps: Gaps, square: int) -> Gaps:

@@ -19,7 +19,8 @@ import torch
 from whorl import diffusivities
 from whorl.automatic import cut, noise, risk, samples, settings, traces, variance, weighed
 from whorl.engines import REGISTRY
-from whorl.inpainting.images import METHODS, method
+from whorl.inpainting.images import METHODS, NEAR, method
+from whorl.inpainting.masks import FARTHEST
 from whorl.models import Model, build, names, uncoupled_twin
 from whorl.models.catalogue import row
 from whorl.operators import DirectionalDerivatives
@@ -155,6 +156,8 @@ def _filling(way: str) -> dict[str, Any]:
     model = method(way)
     parts = _parts(model, {})
     settings = {"alpha": _default(model, "alpha"), **{k: v for k, v in METHODS[way].items() if k != "name"}}
+    if way == "eed":
+        settings |= {"near": NEAR, "farthest": FARTHEST}
     return {**settings, "law": parts["law"], "joint": parts["joint"], "step": model.step_limit()}
 
 

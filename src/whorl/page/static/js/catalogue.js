@@ -57,7 +57,7 @@ export default {
 "weickert-integration":{"label":"Weickert’s integration model","group":"Second order","use":"Many directions side by side: what the tensor models do with two, at more cost.","start":{"contrast":4,"time":20,"sigma":1.5},"operator":"directional","law":"uncoupled","aligned":false,"joint":false,"multiscale":false,"steps":{"compact":[0.30919575108733355]},"options":{"sigma":1.0},"alphas":[null],"rule":{"contrast":0.2,"removed":1.0},"weighed":false,"reach":{"compact":3},"diffusivities":["exponential","rational","charbonnier","weickert","tukey","tv","homogeneous"],"twin":{"operator":"directional","law":"uncoupled","aligned":false,"joint":false,"multiscale":false,"steps":{}}}
 },
 "filling": {
-"eed":{"alpha":0.1,"contrast":1.0,"sigma":1.0,"rho":3.0,"gamma":0.8,"law":"edge-continuing","joint":true,"step":0.3125},
+"eed":{"alpha":0.1,"contrast":1.0,"sigma":0.5,"rho":4.0,"gamma":0.8,"near":0.85,"farthest":9,"law":"edge-continuing","joint":true,"step":0.3125},
 "homogeneous":{"alpha":0.41,"diffusivity":"homogeneous","law":"isotropic","joint":false,"step":0.5}
 },
 "networks": {

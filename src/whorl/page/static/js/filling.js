@@ -12,6 +12,7 @@ const SMALLEST = 12; // pixels along the shorter side of the coarsest level
 // is what a cycle may still change on the finest level.
 export function fillIn(kernel, planes, mask, height, width, plan, tolerance) {
   if (!plan.joint && planes.length > 1) return planes.flatMap((plane) => fillIn(kernel, [plane], mask, height, width, plan, tolerance));
+  if (plan.near) plan = { ...plan, rho: Math.min(plan.near * depth(mask, height, width, plan.farthest), plan.rho), near: 0 };
   const margin = 2 + radius(plan.structureSigma) + radius(plan.rho), part = crop(planes, mask, height, width, margin);
   if (part === null) return planes.map((plane) => plane.slice());
   const filled = level(kernel, part, plan, tolerance);
@@ -24,6 +25,24 @@ export function fillIn(kernel, planes, mask, height, width, plan, tolerance) {
       }
     return out;
   });
+}
+
+// The mean distance of what is to be filled from what is known, each rounded up; none counts more than `farthest`.
+export function depth(mask, height, width, farthest) {
+  const offsets = [];
+  for (let dy = 1 - farthest; dy < farthest; ++dy)
+    for (let dx = 1 - farthest; dx < farthest; ++dx)
+      if (dy * dy + dx * dx <= (farthest - 1) ** 2) offsets.push([dy, dx, Math.ceil(Math.hypot(dy, dx))]);
+  offsets.sort((a, b) => a[2] - b[2]);
+  let sum = 0, count = 0;
+  for (let y = 0, i = 0; y < height; ++y)
+    for (let x = 0; x < width; ++x, ++i) {
+      if (!mask[i]) continue;
+      const near = offsets.find(([dy, dx]) => y + dy >= 0 && y + dy < height && x + dx >= 0 && x + dx < width && !mask[i + dy * width + dx]);
+      sum += near ? near[2] : farthest;
+      ++count;
+    }
+  return sum / count;
 }
 
 // The smallest rectangle around the mask, with a margin as wide as a step looks.
