@@ -54,8 +54,8 @@ screenshots: $(VENV)/.dev
 	WHORL_BROWSER_REQUIRED=1 WHORL_SCREENSHOTS=docs/images $(PYTEST) tests/page/test_looks.py -k screenshots
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check src tests mutation
-	$(BIN)/ruff format --check src tests mutation
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
 $(VENV)/.bench: $(VENV)/.core

@@ -133,7 +133,8 @@ def _fill_in_the_changes(app, docname, source) -> None:
         text = re.sub(r"(?<!`)`([^`]+)`(?!`)", lambda code: f"``{' '.join(code[1].split())}``", f"\n## {text}")
         text = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", text)
         for mark, line in (("###", "~"), ("##", "-")):
-            text = re.sub(rf"^{mark} (.+)$", lambda title, line=line: f"{title[1]}\n{line * len(title[1])}", text, flags=re.M)
+            under = lambda title, line=line: f"{title[1]}\n{line * len(title[1])}"  # noqa: E731
+            text = re.sub(rf"^{mark} (.+)$", under, text, flags=re.M)
         source[0] = source[0].replace(".. changes::", text)
 
 

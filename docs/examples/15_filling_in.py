@@ -81,4 +81,7 @@ show({"10 % of the pixels": samples, **titles}, zoom=np.s_[20:110, 40:130])
 
 grass = skimage.data.grass()[:256, :256]
 patch = np.hypot(y - 128, x - 128) < 50
-show({"hole": np.where(patch, 0, grass), "filled": whorl.inpaint(grass, patch), "original": grass}, zoom=np.s_[58:148, 58:148])
+show(
+    {"hole": np.where(patch, 0, grass), "filled": whorl.inpaint(grass, patch), "original": grass},
+    zoom=np.s_[58:148, 58:148],
+)

@@ -50,7 +50,8 @@ planar = whorl.models.build("eed", contrast=8.0, spacing=(1.0, 1.0))
 sliced = np.stack([whorl.diffuse(plane, planar, time=6.4) for plane in noisy])
 
 # %%
-# Above a slice as it was recorded, below a section along the beam, where slices filtered one by one do not fit together.
+# Above a slice as it was recorded, below a section along the beam, where slices filtered one by one do not fit
+# together.
 
 clean = drawn.clean[0, 0].numpy()
 shown = {"recorded": noisy, "slice by slice": sliced, "in space": in_space}

@@ -1,6 +1,7 @@
 """Draw what each model does to one picture at its best setting, beside the default and a network.
 
-The settings are those of ``experiments/results/choosing.json`` (``python -m experiments.choosing``). Run from the repository's root: ``python docs/figures/models.py``.
+The settings are those of ``experiments/results/choosing.json`` (``python -m experiments.choosing``). Run from the
+repository's root: ``python docs/figures/models.py``.
 """
 
 import json
