@@ -78,10 +78,17 @@ else:  # type checkers are to find names that do not exist
 
     def __getattr__(name: str) -> Any:
         if name in _FUNCTIONS:
-            return getattr(import_module(_FUNCTIONS[name]), name)
+            found = getattr(import_module(_FUNCTIONS[name]), name)
+            import_module("whorl.foundations.other_libraries").LAZY[:] = [_lazily]
+            return found
         if name in _FOLDERS:
             return import_module(f"whorl.{name}")
         raise AttributeError(f"module 'whorl' has no attribute {name!r}")
+
+
+def _lazily(function: Any, told: dict[str, Any]) -> Any:
+    """What a function gives for an array of dask."""
+    return import_module("whorl.large.lazily").lazily(function, told)
 
 
 def __dir__() -> list[str]:

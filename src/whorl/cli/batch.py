@@ -6,20 +6,25 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from whorl.cli.jobs import jobs
+from whorl.cli.jobs import Jobs, jobs
 from whorl.cli.options import Common
 from whorl.cli.progress import progress
 from whorl.cli.treatments import Treatment
 from whorl.files import SUFFIXES, Page
+from whorl.files.formats import is_zarr
 from whorl.files.volume import VolumeFile, open_volume, volume_kind
+from whorl.files.zarr_arrays import address, is_remote
+from whorl.files.zarr_volume import ZarrVolume
 from whorl.foundations.atomic import check_target
 from whorl.foundations.strict_json import strict_json
 from whorl.large import Stage
+from whorl.large.cluster import Chosen, check_store, filter_store
 from whorl.large.pictures import Job, filter_file
 from whorl.large.resuming import work_folder
 from whorl.large.volumes import filter_volume, plan_volume
@@ -40,11 +45,13 @@ class Batch:
         memory: int | None = None,
         preview: int | None = None,
         report: Path | None = None,
+        cluster: str | None = None,
     ) -> None:
         if volume and common.pages is not None:
             raise ValueError(f"--volume and --pages {common.pages} contradict each other. Give one of them.")
         self.verb, self.treatment, self.tile, self.pages = verb, treatment, as_tile(common.tile), common.pages
         self.dry_run, self.volume, self.memory, self.preview = common.dry_run, volume, memory, preview
+        self.cluster = cluster
         self.force, self.quiet, self.as_json = common.force, common.quiet, common.as_json
         self.compression = None if common.compression == "auto" else common.compression
         self.sheets = {
@@ -53,13 +60,15 @@ class Batch:
 
     def run(self, paths: Sequence[Path]) -> list[dict[str, Any]]:
         """Filter every pair of ``IN... OUT``, and describe it; exit code 2 in the end where one failed."""
-        found = jobs(paths, self.force)
+        apart = self.cluster is not None or any(map(is_remote, paths))
+        found = Jobs([self._stores(paths)]) if apart else jobs(paths, self.force)
         self._check_sheets(len(found.pairs))
         records: list[dict[str, Any]] = [{"input": str(path), "error": error} for path, error in found.closed]
         logging.getLogger("tifffile").setLevel(logging.CRITICAL)  # damaged files are told of once, by our own line
         with progress(self.treatment.doing, total=len(found.pairs), quiet=self.quiet or self.dry_run) as advance:
             for source, target in found.pairs:
-                records.append(self._one(source, target, None if self.dry_run else advance))
+                one = self._apart if apart else self._one
+                records.append(one(source, target, None if self.dry_run else advance))
                 self._draw(records[-1])
                 if not self.as_json:
                     self._tell(records[-1])
@@ -138,6 +147,37 @@ class Batch:
             record["hint"] = WENT_ON
         return record | {"pages": [_described(job, number, page) for number, page in enumerate(chosen)]}
 
+    def _stores(self, paths: Sequence[Path]) -> tuple[Path, Path]:
+        """The two zarr arrays of a command for many machines."""
+        if len(paths) != 2 or self.pages == "channels" or self.preview is not None or self.sheets:
+            raise ValueError("--cluster and addresses take one zarr array in and one out, no sheet and no --pages.")
+        if not is_remote(paths[0]) and not is_zarr(paths[0]):
+            raise ValueError(f"{paths[0]}: workers read chunks, which only zarr has. Convert it to zarr first.")
+        check_store(paths[1], self.force)
+        return paths[0], paths[1]
+
+    def _apart(self, source: Path, target: Path, advance: Callable[[float], None] | None) -> dict[str, Any]:
+        """Filter one array on a cluster, or behind an address; only plan it without ``advance``."""
+        record: dict[str, Any] = {"input": address(source), "output": address(target)}
+        start = time.perf_counter()
+        try:
+            found, plans, chosen, resumed = filter_store(
+                source, target, partial(_chosen, self.treatment), cluster=self.cluster, tile=self.tile,
+                volume=self.volume if self.treatment.volumes and self.pages is None else None, memory=self.memory,
+                force=self.force, device=str(self.treatment.device), advance=advance,
+            )  # fmt: skip
+        except Exception as error:
+            if os.environ.get("WHORL_TRACEBACK"):
+                raise
+            return record | _failure(error, source, target)
+        record |= {"seconds": round(time.perf_counter() - start, 3), "resumed": resumed} if advance else {}
+        record |= {"hint": WENT_ON} if resumed else {}
+        depth = {"depth": found.shape[0], "colour": "volume"} if len(found.space) == 3 else {}
+        page: dict[str, Any] = {"width": found.shape[-1], "height": found.shape[-2], "channels": found.filtered}
+        page |= {"colour": found.layout.colour, "dtype": str(found.layout.dtype)} | depth
+        cuts = [{"windows": plan.count, "passes": len(plan.passes), "halo": plan.halo} for plan in plans]
+        return record | {"pages": [page | told | cut for told, cut in zip(chosen, cuts, strict=True)]}
+
     def _opened(self, source: Path) -> VolumeFile | None:
         """The volume in a file; None for pictures, and where stacks are to be taken for pictures."""
         if volume_kind(source) or (self.treatment.volumes and self.pages is None):
@@ -177,6 +217,11 @@ class Batch:
             took = "" if self.dry_run else f", {_duration(record['seconds'])}"
             hint = f"; {record['hint']}" if "hint" in record else ""
             typer.echo(f"{record['input']} -> {record['output']}: {summary(record['pages'])}{took}{hint}")
+
+
+def _chosen(treatment: Treatment, found: ZarrVolume | Sequence[Page]) -> Chosen:
+    """What a treatment chooses for the volumes or pages of an array."""
+    return [treatment.volume(found)] * found.count if isinstance(found, ZarrVolume) else [*treatment.chosen(found)]
 
 
 def as_tile(text: str) -> int | None:

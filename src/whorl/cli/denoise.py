@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from whorl.cli.options import Common, Paths, option, prepare, with_common_options
+from whorl.cli.options import Cluster, Common, Paths, option, prepare, with_common_options
 
 EXAMPLES = (
     "whorl denoise photo.jpg clean.png",
@@ -52,6 +52,7 @@ def command(
             "--report FILE", "Draw picture, result, what was removed and the noise, with the numbers, into this file."
         ),
     ] = None,
+    cluster: Cluster = None,
     *,
     common: Common,
 ) -> None:
@@ -78,7 +79,7 @@ def command(
     policy = Denoising(told, _told(noise), channels=kind, adapt=adapt, watch=watch, strength=strength)
     device = prepare(common.device, common.threads)
     treatment = ByNetwork(policy, device, per_page=common.per_page)
-    Batch("denoise", treatment, common, report=report).run([Path(path) for path in paths])
+    Batch("denoise", treatment, common, report=report, cluster=cluster).run([Path(path) for path in paths])
 
 
 def _tell(step: int) -> None:

@@ -7,6 +7,7 @@ from whorl.cli.options import (
     Alpha,
     AsVolume,
     Cell,
+    Cluster,
     Common,
     Gamma,
     MeasuredContrast,
@@ -31,6 +32,7 @@ EXAMPLES = (
     "whorl filter --preview 96 tomo.mrc out.mrc     a look at a block of it first",
     "whorl filter --memory 2GB brain.zarr out.zarr  a volume larger than memory",
     "whorl filter ct-series/ smooth.nii.gz          DICOM slices, in Hounsfield units",
+    "whorl filter --cluster tcp://head:8786 in.zarr out.zarr   on many machines",
     "whorl filter -n --json scans/ filtered/        what would be done, for a program",
 )
 
@@ -57,6 +59,7 @@ def command(
     spacing: SpacingText = "auto",
     memory: Memory = None,
     volume: AsVolume = False,
+    cluster: Cluster = None,
     preview: Annotated[
         int | None,
         option(
@@ -93,5 +96,7 @@ def command(
     policy = Filtering(model, contrast, time, noise, options, caller="filter")
     device = prepare(common.device, common.threads)
     treatment = ByModel(policy, scheme, device, spacing=as_spacing(spacing), per_page=common.per_page)
-    batch = Batch("filter", treatment, common, volume=volume, memory=as_memory(memory), preview=preview)
+    batch = Batch(
+        "filter", treatment, common, volume=volume, memory=as_memory(memory), preview=preview, cluster=cluster
+    )
     batch.run([Path(path) for path in paths])

@@ -42,6 +42,10 @@ AsVolume = Annotated[bool, option("--volume", "Take a stack whose axes have no n
 Memory = Annotated[
     str | None, option("--memory SIZE", "Memory for the whole program, such as 2GB; windows are cut to fit.")
 ]
+Cluster = Annotated[
+    str | None,
+    option("--cluster ADDRESS", "Filter zarr on the workers of this dask scheduler, such as tcp://host:8786."),
+]
 ModelName = Annotated[
     str,
     option(

@@ -71,7 +71,7 @@ def write_levels(group: Any, image: Multiscale, chunks: Sequence[int], **how: An
     finer = group[image.paths[0]]
     for path, shape in zip(image.paths[1:], image.shapes[1:], strict=True):
         size = tuple(min(pair) for pair in zip(chunks, shape, strict=True))
-        coarser = group.create_array(path, shape=shape, chunks=size, dtype=finer.dtype, **how)
+        coarser = group.create_array(path, shape=shape, chunks=size, dtype=finer.dtype, overwrite=True, **how)
         for corner in itertools.product(*(range(0, end, step) for end, step in zip(shape, size, strict=True))):
             region = tuple(slice(at, min(at + step, end)) for at, step, end in zip(corner, size, shape, strict=True))
             coarser[region] = reduced(finer, region, shape)

@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -66,13 +67,13 @@ class ZarrWriter(Writer):
 
     Axes of length one are left out where the pages come from another format. What was read from an OME-Zarr group
     becomes such a group again, its smaller sizes built anew. Pictures of other formats are turned upright, and an
-    attribute tells their colours and what else zarr does not know.
+    attribute tells their colours and what else zarr does not know. ``resume`` goes on with an array that is there.
     """
 
     holds, carries = tuple(BLOCKS), "array"
 
-    def __init__(self, path: Path, name: str, frames: Sequence[Frame]) -> None:
-        zarr = needed("zarr", path, "zarr")
+    def __init__(self, path: Path, name: str, frames: Sequence[Frame], resume: bool = False) -> None:
+        zarr, self.resume = needed("zarr", path, "zarr"), resume
         layout, metadata = frames[0]
         if len({(other, about.orientation, about.white_is_zero, about.premultiplied) for other, about in frames}) > 1:
             raise FileError(f"{name}: pages of different size, type or turn do not fit one zarr array. Write .tif.")
@@ -102,10 +103,16 @@ class ZarrWriter(Writer):
             "dtype": dtype,
             "attributes": dict(how["attributes"]),
         }
+        place = address(path)
         if self.image is None:
-            return zarr.create_array(store=str(path), dimension_names=how["names"], **settings)
+            if self.resume:
+                return zarr.open_array(place, mode="r+")
+            return zarr.create_array(store=place, dimension_names=how["names"], **settings)
+        if self.resume:
+            self.group = zarr.open_group(place, mode="r+")
+            return self.group[self.image.paths[0]]
         self.group = zarr.create_group(
-            store=str(path), attributes=dict(self.image.attributes), zarr_format=self.image.zarr_format
+            store=place, attributes=dict(self.image.attributes), zarr_format=self.image.zarr_format
         )
         return self.group.create_array(self.image.paths[0], **self._style(), **settings)
 
@@ -154,6 +161,20 @@ Axes = tuple[int, int, int | None]
 """Where y, x and the channels stand among the axes of an array."""
 
 
+def address(path: Path) -> str:
+    """A path as it was told: of the two slashes of an address a Path keeps one.
+
+    >>> address(Path("s3://bucket/a.zarr")), address(Path("folder/a.zarr"))
+    ('s3://bucket/a.zarr', 'folder/a.zarr')
+    """
+    return re.sub(r"^([a-z][a-z0-9+]+):/(?=[^/])", r"\1://", str(path))
+
+
+def is_remote(path: Path) -> bool:
+    """Whether a path is an address, such as ``http://host/a.zarr``."""
+    return "://" in address(path)
+
+
 def axes_of(shape: Sequence[int], names: Sequence[str | None] | None = None) -> Axes:
     """Which axes of an array are y, x and channels.
 
@@ -192,7 +213,7 @@ def place_of(
 def _opened(path: Path) -> tuple[Any, Multiscale | None]:
     """The array, and the OME-Zarr image that has it as its full size, if there is such an image."""
     zarr = needed("zarr", path, "zarr")
-    found = zarr.open(store=_checked_store()(path, read_only=True), mode="r")
+    found = zarr.open(store=address(path) if is_remote(path) else _checked_store()(path, read_only=True), mode="r")
     if isinstance(found, zarr.Array):
         return found, None
     image = multiscale_of(found)

@@ -42,7 +42,7 @@ def beside(target: Path, force: bool = False, *, folder: bool = False) -> Iterat
         yield part
         _flush(part)
         check_target(target, force, folder=folder)  # somebody else may have written it meanwhile
-        _move(part, target)
+        move(part, target)
         _flush(target.parent)
     except BaseException as error:
         _remove(part)
@@ -99,7 +99,8 @@ def lock(descriptor: int) -> bool | None:
     return True
 
 
-def _move(part: Path, target: Path) -> None:
+def move(part: Path, target: Path) -> None:
+    """Give a complete file or folder its name, in place of what had it."""
     if not target.is_dir():
         os.replace(part, target)
         return

@@ -22,6 +22,9 @@ PLAIN_MODES = ("L", "RGB", "I;16", "I", "F")
 NO_SPACE = {"c", "ch", "channel", "channels", "band", "bands", "rgb", "wavelength", "t", "time", "page", "frame"}
 """Names of axes along which nothing may be smoothed unless it is told what they are."""
 
+LAZY: list[Callable[[Callable[..., Any], dict[str, Any]], Any]] = []
+"""What takes the place of a function for arrays of dask; it comes later in the library, so ``whorl`` puts it here."""
+
 EQUAL_STEPS = 1e-3
 """By which share the steps between coordinates may differ."""
 
@@ -55,6 +58,8 @@ def any_array(function: Function) -> Function:
             told.get("mask"), np.ndarray | Tensor | str | None
         ):
             return function(*arguments, **named)
+        if LAZY and type(told["image"]).__module__.partition(".")[0] == "dask":
+            return LAZY[0](with_any_array, told)
         axes = [told[name] for name in ("channel_axis", "page_axis") if told.get(name) is not None]
         sized = "spacing" in names.parameters and told.get("spacing") is None and isinstance(told.get("model", ""), str)
         found = opened(told["image"], function.__name__, axes, sized=sized)

@@ -1,5 +1,6 @@
 """One function for arrays that are too large for memory, or lie on many machines."""
 
+import builtins
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from whorl import models
 from whorl.automatic import Filtering
-from whorl.automatic.samples import samples_read
+from whorl.automatic.samples import sample_slices, samples_read
 from whorl.denoising import Denoising
 from whorl.errors import ShapeError
 from whorl.foundations import validation
@@ -119,7 +120,7 @@ def map(
         axis, space = _axes(image, channel_axis, policy.sized)
         built, chosen = policy.chosen(lambda: _samples(image, axis), policy.space(space))
         steps = stages(placed(built, torch.device(device)), chosen.time, dimension=space, **how)
-    if type(image).__module__.partition(".")[0] == "dask":
+    if _is_dask(image):
         return map_lazy(image, steps, axis, memory=memory, device=device)
     out = np.empty(image.shape, image.dtype) if out is None else out
     if tuple(out.shape) != tuple(image.shape):
@@ -155,15 +156,31 @@ def _network_stages(
 def _samples(image: Any, axis: int | None) -> Iterator[torch.Tensor]:
     """Parts of the image that stand for it, as tensors ``(1, c, y, x)`` or ``(1, c, z, y, x)``."""
     kind = working_dtype(image.dtype, "large.map")
+    shape = [size for index, size in enumerate(image.shape) if index != axis]
 
-    def read(place: tuple[Any, ...]) -> torch.Tensor:
+    def part(place: tuple[Any, ...]) -> Any:
         where = [*place]
         if axis is not None:
             where.insert(axis, slice(None))
-        part = validation.finite(torch.from_numpy(np.asarray(image[tuple(where)]).astype(kind)), "large.map")
-        return part[None, None] if axis is None else part.movedim(axis, 0)[None].contiguous()
+        return image[tuple(where)]
 
-    return samples_read([size for index, size in enumerate(image.shape) if index != axis], read)
+    together: dict[str, Any] = {}
+    if _is_dask(image):  # all samples in one pass over the graph
+        import dask
+
+        places = list(sample_slices(shape))
+        together = dict(zip(builtins.map(str, places), dask.compute(*builtins.map(part, places)), strict=True))
+
+    def read(place: tuple[Any, ...]) -> torch.Tensor:
+        found = together[str(place)] if str(place) in together else part(place)
+        samples = validation.finite(torch.from_numpy(np.asarray(found).astype(kind)), "large.map")
+        return samples[None, None] if axis is None else samples.movedim(axis, 0)[None].contiguous()
+
+    return samples_read(shape, read)
+
+
+def _is_dask(image: Any) -> bool:
+    return type(image).__module__.partition(".")[0] == "dask"
 
 
 def _map_windows(

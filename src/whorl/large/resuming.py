@@ -68,11 +68,12 @@ def check_room(target: Path, needed: int) -> None:
         )
 
 
-def identity(chosen: Plan, source: Path, *about: Any) -> str:
+def identity(chosen: Plan, source: Path | None, *about: Any) -> str:
     """One hash over what is computed, and from what: a run must not go on with the windows of another.
 
     Of the filter it takes every number, of the source names, sizes and times of all its files: of a zarr array its
-    chunks, too. A file that was written again has another time of change, even if its date was put back.
+    chunks, too; nothing of a source that is no file. A file that was written again has another time of change, even if
+    its date was put back.
     """
     cut = (chosen.shape, chosen.sides, [len(part) for part in chosen.passes])
     digest = hashlib.sha256(repr((__version__, cut, about)).encode())
@@ -80,7 +81,7 @@ def identity(chosen: Plan, source: Path, *about: Any) -> str:
     for part in chosen.passes:
         for stage in part:
             _add(digest, stage.apply, seen)
-    for entry in sorted([source, *source.rglob("*")] if source.is_dir() else [source]):
+    for entry in [] if source is None else sorted([source, *source.rglob("*")] if source.is_dir() else [source]):
         known = entry.stat()
         digest.update(repr((str(entry.resolve()), known.st_size, known.st_mtime_ns, known.st_ctime_ns)).encode())
     return digest.hexdigest()

@@ -20,6 +20,9 @@ class Window(tuple[int, ...]):
         """From first and last number of every axis, one after the other."""
         return super().__new__(cls, bounds)
 
+    def __getnewargs__(self) -> tuple[int, ...]:
+        return tuple(self)
+
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:
         """First and last number of every axis, in pairs."""
