@@ -83,6 +83,11 @@ def ssim(
     Notes
     -----
     Weights are the same in all directions, but the window is square: turned pictures may differ in the last digits.
+
+    >>> import torch
+    >>> u = torch.linspace(0, 255, 256).reshape(1, 1, 16, 16)
+    >>> ssim(u, u, value_range=255)
+    tensor([1.], dtype=torch.float64)
     """
     _check_range("ssim", value_range)
     _check_pair("ssim", estimate, reference)
@@ -103,7 +108,12 @@ def ssim(
 
 @dataclass(frozen=True)
 class Population:
-    """Mean and spread of a complete list of numbers; ``variance`` is the population's (divided by ``count``)."""
+    """Mean and spread of a complete list of numbers; ``variance`` is the population's (divided by ``count``).
+
+    >>> from whorl.metrics import population
+    >>> population([1.0, 3.0]).deviation
+    1.0
+    """
 
     count: int
     mean: float

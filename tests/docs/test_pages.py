@@ -1,6 +1,7 @@
 """The pages: their code runs, their links lead somewhere, their tables agree with the models."""
 
 import importlib
+import inspect
 import json
 import re
 import runpy
@@ -43,6 +44,19 @@ def test_names_in_roles_are_public(page: Path) -> None:
             module = importlib.import_module(".".join(parts[:-1]))
             assert parts[-1] in getattr(module, "__all__", vars(module))
             assert not parts[-1].startswith("_")
+
+
+def test_every_public_name_has_an_example() -> None:
+    """They are run where they stand, as doctests. Names of types and of constants need none."""
+    folders = [value for name in whorl.__all__ if inspect.ismodule(value := getattr(whorl, name))]
+    public = {f"{folder.__name__}.{name}": getattr(folder, name) for folder in folders for name in folder.__all__}
+    public |= {f"whorl.{name}": value for name in whorl.__all__ if inspect.isroutine(value := getattr(whorl, name))}
+    ours = {name: value for name, value in public.items() if inspect.isclass(value) or inspect.isroutine(value)}
+    silent = [
+        name for name, value in ours.items() if value.__module__[:5] == "whorl" and ">>>" not in str(value.__doc__)
+    ]
+    assert len(ours) > 150
+    assert silent == []
 
 
 def test_code_of_the_extending_page_runs() -> None:

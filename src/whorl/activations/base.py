@@ -45,6 +45,11 @@ class Activation(OneNode, ABC):
         Smooths the structure tensor entry by entry (the scale rho).
     gamma : float
         How far details follow the off-diagonal entry of a diffusion tensor in the plane.
+
+    >>> import torch, whorl
+    >>> model = whorl.models.build("perona-malik", contrast=5.0)
+    >>> isinstance(model.activation, whorl.activations.Activation), model.activation.has_energy
+    (True, True)
     """
 
     diffusivity: Diffusivity

@@ -24,6 +24,10 @@ class Law(ABC):
 
     ``name`` says to engines which law it is. A law with a diffusivity shows it as ``diffusivity``; a law with trained
     numbers of its own is a module, too.
+
+    >>> import whorl
+    >>> whorl.models.build("eed", contrast=5.0).activation.law.name
+    'edge-enhancing'
     """
 
     name: str

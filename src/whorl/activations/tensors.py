@@ -134,7 +134,15 @@ def parted(J: SymmetricMatrix) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def matrix_diffusivity(g: Diffusivity, J: SymmetricMatrix) -> SymmetricMatrix:
-    """The diffusion tensor ``g(J)`` of a structure tensor ``J``."""
+    """The diffusion tensor ``g(J)`` of a structure tensor ``J``.
+
+    >>> import torch
+    >>> from whorl.activations import SymmetricMatrix
+    >>> from whorl.diffusivities import Charbonnier
+    >>> one, zero = torch.ones(1), torch.zeros(1)
+    >>> matrix_diffusivity(Charbonnier(1.0), SymmetricMatrix(3 * one, zero, zero))
+    (tensor([0.5000]), tensor([-0.]), tensor([1.]))
+    """
     if J.dimensions == 3:
         return spectral(J, lambda mu: ([g(nu) for nu in mu], [g.divided_difference(mu[j], mu[i]) for i, j in PAIRS]))
     large, small = eigenvalues(J)

@@ -30,7 +30,12 @@ def sample_slices(shape: Sequence[int]) -> Iterator[tuple[Any, ...]]:
 
 
 def samples_of(u: Tensor) -> list[Tensor]:
-    """Samples of an image ``(n, c, y, x)`` or a volume ``(n, c, z, y, x)``."""
+    """Samples of an image ``(n, c, y, x)`` or a volume ``(n, c, z, y, x)``.
+
+    >>> import torch
+    >>> [tuple(part.shape) for part in samples_of(torch.zeros(1, 1, 64, 48))]
+    [(1, 1, 64, 48)]
+    """
     return list(samples_read(u.shape[2:], lambda place: u[(slice(None), slice(None), *place)].contiguous()))
 
 

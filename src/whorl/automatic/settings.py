@@ -47,6 +47,9 @@ class AutomaticSettings:
     """What a model is to be run with: the noise it is meant for, its contrast and its diffusion time.
 
     ``options`` are further ones that were chosen, for ``whorl.models.build``.
+
+    >>> AutomaticSettings(noise=10.0, contrast=12.0, time=2.5).contrast
+    12.0
     """
 
     noise: float

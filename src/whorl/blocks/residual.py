@@ -32,7 +32,14 @@ def literal_stencils(operator: Operator, radius: int | None = None) -> Tensor:
 
 
 class MirrorPad(nn.Module):
-    """Reflecting padding by any radius."""
+    """Reflecting padding by any radius.
+
+    >>> import torch
+    >>> MirrorPad(1)(torch.tensor([[[[1.0, 2.0]]]]))
+    tensor([[[[1., 1., 2., 2.],
+              [1., 1., 2., 2.],
+              [1., 1., 2., 2.]]]])
+    """
 
     def __init__(self, radius: int) -> None:
         super().__init__()
@@ -44,7 +51,13 @@ class MirrorPad(nn.Module):
 
 
 class MirrorFold(nn.Module):
-    """The transpose of :class:`MirrorPad`."""
+    """The transpose of :class:`MirrorPad`.
+
+    >>> import torch
+    >>> MirrorFold(1)(torch.ones(1, 1, 4, 4))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
 
     def __init__(self, radius: int) -> None:
         super().__init__()
@@ -87,6 +100,13 @@ class ResNeXtBlock(nn.Module):
 
     ``W1[l]`` pads and convolves, ``W2[l]`` is its transpose with the opposite sign; the biases are zero. Parameters are
     float64, as the block they were read from; ``block.float()`` makes them float32.
+
+    >>> import torch, whorl
+    >>> model = whorl.models.build("perona-malik", contrast=5.0)
+    >>> u = torch.rand(1, 1, 8, 8, dtype=torch.float64)
+    >>> block = whorl.blocks.ResNeXtBlock(model.operator, model.activation, 0.2, 1, None)
+    >>> torch.allclose(block(u), model.step(u, 0.2))
+    True
     """
 
     def __init__(
@@ -129,7 +149,15 @@ class ResNeXtBlock(nn.Module):
 
 
 class ResNetBlock(ResNeXtBlock):
-    r"""Equation (5), the case of a single path: :math:`\varphi_2(f + W_2\, \varphi_1(W_1 f + b_1) + b_2)`."""
+    r"""Equation (5), the case of a single path: :math:`\varphi_2(f + W_2\, \varphi_1(W_1 f + b_1) + b_2)`.
+
+    >>> import torch, whorl
+    >>> model = whorl.models.build("perona-malik", contrast=5.0)
+    >>> u = torch.rand(1, 1, 8, 8, dtype=torch.float64)
+    >>> block = whorl.blocks.ResNetBlock(model.operator, model.activation, 0.2, 1, None)
+    >>> torch.allclose(block(u), model.step(u, 0.2))
+    True
+    """
 
     def __init__(
         self, operator: Operator, activation: Activation, tau: float, channels: int, structure: Operator | None

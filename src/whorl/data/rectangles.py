@@ -70,6 +70,10 @@ def random_scene(
     """Scene number ``index`` of a split: the same numbers on every machine, whatever else is drawn.
 
     Rectangles keep their share of a ``size`` x ``size`` picture, so small pictures are small versions of large ones.
+
+    >>> scene = random_scene(0, size=32)
+    >>> scene.render(30.0).shape
+    (32, 32)
     """
     scale = size / 256
     draw = stream("scene", split, seed, index)

@@ -51,6 +51,11 @@ class Diffusivity(Contrasted, ABC):
         coupled, the model has no energy.
     trainable : bool
         Whether the contrast is trained (through its logarithm, so that it stays positive).
+
+    >>> import torch
+    >>> from whorl.diffusivities import Charbonnier
+    >>> Charbonnier(2.0)(torch.tensor([0.0, 12.0])), Charbonnier(2.0).maximum()
+    (tensor([1.0000, 0.5000]), 1.0)
     """
 
     name: str

@@ -55,7 +55,16 @@ class Energy(nn.Module):
 
 
 def refusal(operator: Operator, activation: Activation) -> str:
-    """Why this pair has no energy; empty if it has one."""
+    """Why this pair has no energy; empty if it has one.
+
+    >>> import whorl
+    >>> model = whorl.models.build("uncoupled", contrast=5.0)
+    >>> refusal(model.operator, model.activation)
+    ''
+    >>> model = whorl.models.build("ced", contrast=5.0)
+    >>> refusal(model.operator, model.activation) != ''
+    True
+    """
     if activation.no_energy():
         return activation.no_energy()
     weights = operator.scale_weights(torch.zeros(1, dtype=torch.float64)).flatten()

@@ -43,7 +43,12 @@ class Steps:
 
 
 class Engine(ABC):
-    """Base of all engines. Images ``(n, c, y, x)`` are never changed."""
+    """Base of all engines. Images ``(n, c, y, x)`` are never changed.
+
+    >>> import whorl
+    >>> isinstance(whorl.engines.ReferenceEngine(), whorl.engines.Engine)
+    True
+    """
 
     name: str
 

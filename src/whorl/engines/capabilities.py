@@ -142,6 +142,11 @@ class Capabilities:
 
     ``loops`` is None for an engine that takes every step, ``learned`` for one that takes every learned block. A step
     may be in several lines of the loops: what one of them has is there. ``lacking`` is for messages.
+
+    >>> import whorl
+    >>> form = whorl.models.build("eed", contrast=5.0).description.form(2)
+    >>> Capabilities().gives(form)  # an engine that takes every step
+    'all'
     """
 
     device: str = ""

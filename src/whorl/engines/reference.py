@@ -9,7 +9,11 @@ from whorl.steps import GatedNumbers, GatedStep
 
 
 class ReferenceEngine(Engine):
-    """Any step on any device, in the words of the theory; what other engines must agree with."""
+    """Any step on any device, in the words of the theory; what other engines must agree with.
+
+    >>> ReferenceEngine().name
+    'reference'
+    """
 
     name = "reference"
 

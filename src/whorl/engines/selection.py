@@ -40,6 +40,12 @@ def advance(
     """The image after the steps with these numbers, by the engine of that name; see :class:`~whorl.engines.base.Steps`.
 
     Differentiable where PyTorch records derivatives; ``out`` is for where it does not.
+
+    >>> import torch, whorl
+    >>> from whorl.steps import Numbers
+    >>> step = whorl.models.build("perona-malik", contrast=5.0).description
+    >>> advance(step, torch.full((1, 1, 4, 4), 7.0), [Numbers(0.2)] * 3, "reference").unique()
+    tensor([7.])
     """
     steps = Steps(step, numbers, mixes, frozen)
     u = u if step.kept is None else step.kept(u)
@@ -55,6 +61,13 @@ def apply(step: GatedStep, u: Tensor, numbers: GatedNumbers, engine: str = "auto
     """The stream after one application of a learned block, by the engine of that name.
 
     The stream stays as it lies in memory: CUDA kernels know it by that.
+
+    >>> import torch, whorl
+    >>> from whorl.steps import GatedNumbers
+    >>> block = whorl.load("photo-8k").blocks[0]
+    >>> u, numbers = torch.zeros(1, 16, 8, 8), GatedNumbers(block.gate.bias[0])
+    >>> apply(block.description(), u, numbers).shape
+    torch.Size([1, 16, 8, 8])
     """
     if engine in ENGINES and transformed(u):
         return ReferenceEngine().apply(step, u, numbers)
@@ -66,6 +79,11 @@ def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
 
     Under ``"auto"`` a missing package or a step without compiled form leads to the reference, with one line in the log
     of ``whorl.engines`` per reason; an engine asked for by name raises instead.
+
+    >>> import torch, whorl
+    >>> step = whorl.models.build("perona-malik", contrast=5.0).description
+    >>> select(step, torch.zeros(1, 1, 8, 8), "reference").name
+    'reference'
     """
     if engine != "reference" and torch.compiler.is_dynamo_compiling() and not torch.compiler.is_exporting():
         from whorl.engines.opaque import OpaqueEngine, possible
@@ -76,7 +94,13 @@ def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
 
 
 def choose(step: Step | GatedStep, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
-    """The same for a tensor that holds numbers, which PyTorch does not trace."""
+    """The same for a tensor that holds numbers, which PyTorch does not trace.
+
+    >>> import torch, whorl
+    >>> step = whorl.models.build("perona-malik", contrast=5.0).description
+    >>> choose(step, torch.zeros(1, 1, 8, 8), "reference").name
+    'reference'
+    """
     if engine not in ENGINES:
         raise ValueError(f"engine {engine!r} is unknown. Known: {', '.join(ENGINES)}.")
     if engine == "reference":
@@ -112,7 +136,12 @@ def _learning(step: Step, u: Tensor, numbers: Sequence[Numbers]) -> bool:
 
 
 def transformed(u: Tensor) -> bool:
-    """Whether PyTorch records or transforms what happens to the tensor."""
+    """Whether PyTorch records or transforms what happens to the tensor.
+
+    >>> import torch
+    >>> transformed(torch.zeros(1))
+    False
+    """
     return not _plain(u) or _forwards()
 
 

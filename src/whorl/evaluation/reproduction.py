@@ -18,7 +18,12 @@ _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 
 @dataclass(frozen=True)
 class Summary:
-    """Median, mean and 95 % confidence interval of the mean (Student) over training seeds; every value is kept."""
+    """Median, mean and 95 % confidence interval of the mean (Student) over training seeds; every value is kept.
+
+    >>> from whorl.evaluation import summarise
+    >>> summarise([1.0, 2.0, 3.0]).mean
+    2.0
+    """
 
     values: tuple[float, ...]
     median: float

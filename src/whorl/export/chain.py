@@ -62,6 +62,11 @@ class Chain:
 
     ``outer`` ``(steps, scales)`` holds the weights :math:`c`, ``inner`` the weights :math:`w`; ``seen`` is the bank
     that the diffusivity looks at, where it is not the one of the flux.
+
+    >>> import whorl
+    >>> model = whorl.models.build("perona-malik", contrast=5.0)
+    >>> whorl.export.model_chain(model, time=1.0).steps
+    3
     """
 
     bank: Bank
@@ -105,7 +110,12 @@ def model_chain(model: Model, time: float | None = None, *, steps: int | None = 
 
 
 def network_chain(network: "DiffusionNetwork", name: str = "network") -> Chain:
-    """The steps of a trained network."""
+    """The steps of a trained network.
+
+    >>> import whorl
+    >>> network_chain(whorl.load("anisotropic-0.41")).steps
+    10
+    """
     about = {"network": name, **network.spec.as_dict(), **network.values()}
     if network.noise_range is not None:
         about["noise"] = noise_text(network.noise_range)

@@ -13,7 +13,13 @@ from whorl.operators.derivative import Taps
 
 
 def onnx_model(chain: Chain) -> Any:
-    """The chain as an ``onnx.ModelProto`` for float32 images; batch, channels, height and width are all free."""
+    """The chain as an ``onnx.ModelProto`` for float32 images; batch, channels, height and width are all free.
+
+    >>> import whorl
+    >>> model = whorl.models.build("perona-malik", contrast=5.0)
+    >>> onnx_model(whorl.export.model_chain(model, time=0.4)).graph.input[0].name
+    'image'
+    """
     from onnx import TensorProto, helper
 
     refuse(chain.form, "onnx")

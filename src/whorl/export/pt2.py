@@ -27,7 +27,14 @@ Mirrors = dict[int, tuple[Tensor, Tensor]]
 
 
 def exported_program(chain: Chain, channels: int = 1) -> ExportedProgram:
-    """The chain as an exported program for float32 images ``(n, channels, y, x)``; ``n``, ``y`` and ``x`` are free."""
+    """The chain as an exported program for float32 images ``(n, channels, y, x)``; ``n``, ``y`` and ``x`` are free.
+
+    >>> import whorl
+    >>> model = whorl.models.build("perona-malik", contrast=5.0)
+    >>> chain = whorl.export.model_chain(model, steps=1)
+    >>> type(whorl.export.exported_program(chain)).__name__
+    'ExportedProgram'
+    """
     refuse(chain.form, "pt2")
     if channels < 1:
         raise ValueError(f"export: channels must be at least 1, got {channels}.")

@@ -44,6 +44,12 @@ def write(
         Image channels of a chain in a ``pt2`` file; ONNX files take any number, networks for photographs their own.
     force : bool
         Whether to replace a file that exists.
+
+    >>> import tempfile, whorl
+    >>> chain = whorl.export.model_chain(whorl.models.build("perona-malik", contrast=5.0), time=0.4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     whorl.export.write(chain, f"{folder}/filter.onnx").name
+    'filter.onnx'
     """
     target, what = Path(path), what if isinstance(what, Chain) else exportable(what)
     chosen = file_format(target, format)

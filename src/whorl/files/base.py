@@ -22,7 +22,16 @@ MAX_PAGES = 2**16  # pages of one file
 
 
 class Page(ABC):
-    """One image in a file, read by window."""
+    """One image in a file, read by window.
+
+    >>> import tempfile, numpy as np
+    >>> from whorl.files import Layout, open_reader, Picture, write
+    >>> picture = Picture(np.zeros((2, 3, 1), "u1"), Layout(2, 3, 1, np.dtype("u1"), "grey"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/a.png", picture)
+    ...     open_reader(f"{folder}/a.png").pages[0].read(0, 2, 0, 3).shape
+    (2, 3, 1)
+    """
 
     path: Path
     layout: Layout
@@ -72,7 +81,16 @@ class OpenFile:
 
 
 class Reader(OpenFile):
-    """Pages to read."""
+    """Pages to read.
+
+    >>> import tempfile, numpy as np
+    >>> from whorl.files import Layout, open_reader, Picture, write
+    >>> picture = Picture(np.zeros((2, 3, 1), "u1"), Layout(2, 3, 1, np.dtype("u1"), "grey"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/a.png", picture)
+    ...     len(open_reader(f"{folder}/a.png").pages)
+    1
+    """
 
     pages: Sequence[Page]
 
@@ -82,7 +100,14 @@ Frame = tuple[Layout, Metadata]
 
 
 class Canvas(ABC):
-    """One image being written. Blocks start at multiples of ``grain`` and end there or at the border of the image."""
+    """One image being written. Blocks start at multiples of ``grain`` and end there or at the border of the image.
+
+    >>> import tempfile, numpy as np
+    >>> from whorl.files import Layout, Metadata, open_writer
+    >>> frame = Layout(2, 3, 1, np.dtype("u1"), "grey"), Metadata()
+    >>> with tempfile.TemporaryDirectory() as folder, open_writer(f"{folder}/a.png", [frame]) as writer:
+    ...     writer.canvases[0].write(0, 0, np.zeros((2, 3, 1), "u1"))
+    """
 
     grain: tuple[int, int] = (1, 1)
 
@@ -108,6 +133,14 @@ class Writer(ABC):
 
     A format that cannot hold the frames refuses them when it is made, before anything is computed. Nothing is promised
     to be on disk before :meth:`finish`.
+
+    >>> import tempfile, numpy as np
+    >>> from whorl.files import Layout, Metadata, open_writer
+    >>> frame = Layout(2, 3, 1, np.dtype("u1"), "grey"), Metadata()
+    >>> with tempfile.TemporaryDirectory() as folder, open_writer(f"{folder}/a.png", [frame]) as writer:
+    ...     len(writer.canvases)
+    ...     writer.canvases[0].write(0, 0, np.zeros((2, 3, 1), "u1"))
+    1
     """
 
     canvases: tuple[Canvas, ...]

@@ -71,6 +71,14 @@ def open_reader(path: str | Path, max_pixels: int = MAX_PIXELS) -> Reader:
     """Open a picture for reading; its contents tell the format, not its name.
 
     Raises :class:`~whorl.errors.FileError` for what is missing, empty, truncated, damaged, or no picture.
+
+    >>> import tempfile, numpy as np
+    >>> from whorl.files import Layout, open_reader, Picture, write
+    >>> picture = Picture(np.zeros((2, 3, 1), "u1"), Layout(2, 3, 1, np.dtype("u1"), "grey"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/a.png", picture)
+    ...     open_reader(f"{folder}/a.png").pages[0].layout.colour
+    'grey'
     """
     path = Path(path)
     with one_line(path):
@@ -79,7 +87,17 @@ def open_reader(path: str | Path, max_pixels: int = MAX_PIXELS) -> Reader:
 
 @contextmanager
 def open_writer(path: str | Path, frames: Sequence[Frame], force: bool = False) -> Iterator[Writer]:
-    """Open a picture for writing; it appears under its name when the block ends well, and not at all otherwise."""
+    """Open a picture for writing; it appears under its name when the block ends well, and not at all otherwise.
+
+    >>> import tempfile, numpy as np
+    >>> from whorl.files import Layout, Metadata, read
+    >>> frame = Layout(2, 3, 1, np.dtype("u1"), "grey"), Metadata()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open_writer(f"{folder}/a.png", [frame]) as writer:
+    ...         writer.canvases[0].write(0, 0, np.zeros((2, 3, 1), "u1"))
+    ...     read(f"{folder}/a.png").samples.shape
+    (2, 3, 1)
+    """
     path = Path(path)
     kind = _kind(path, frames)
     zarr = kind == "zarr"
@@ -143,7 +161,13 @@ def _kind(path: Path, frames: Sequence[Frame]) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """Samples ``(y, x, channel)`` with their layout and metadata."""
+    """Samples ``(y, x, channel)`` with their layout and metadata.
+
+    >>> import numpy as np
+    >>> from whorl.files import Layout
+    >>> Picture(np.zeros((2, 3, 1), "u1"), Layout(2, 3, 1, np.dtype("u1"), "grey")).colours.shape
+    (2, 3, 1)
+    """
 
     samples: NDArray[Any]
     layout: Layout
@@ -166,6 +190,14 @@ def read(path: str | Path, max_pixels: int = MAX_PIXELS) -> Picture:
     """The only picture in a file.
 
     Raises :class:`~whorl.errors.FileError` for what cannot be read, and for several pages (:func:`read_pages`).
+
+    >>> import tempfile, numpy as np
+    >>> from whorl.files import Layout, Picture, read, write
+    >>> picture = Picture(np.zeros((2, 3, 1), "u1"), Layout(2, 3, 1, np.dtype("u1"), "grey"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/a.png", picture)
+    ...     read(f"{folder}/a.png").samples.shape
+    (2, 3, 1)
     """
     pages = read_pages(path, max_pixels)
     if len(pages) != 1:
@@ -174,7 +206,16 @@ def read(path: str | Path, max_pixels: int = MAX_PIXELS) -> Picture:
 
 
 def read_pages(path: str | Path, max_pixels: int = MAX_PIXELS) -> list[Picture]:
-    """All pages of a file, each a picture."""
+    """All pages of a file, each a picture.
+
+    >>> import tempfile, numpy as np
+    >>> from whorl.files import Layout, Picture, read_pages, write
+    >>> picture = Picture(np.zeros((2, 3, 1), "u1"), Layout(2, 3, 1, np.dtype("u1"), "grey"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/a.png", picture)
+    ...     len(read_pages(f"{folder}/a.png"))
+    1
+    """
     with open_reader(path, max_pixels) as reader:
         pictures = []
         for page in reader.pages:
@@ -185,7 +226,16 @@ def read_pages(path: str | Path, max_pixels: int = MAX_PIXELS) -> list[Picture]:
 
 
 def write(path: str | Path, pictures: Picture | Sequence[Picture], force: bool = False) -> None:
-    """Write a picture, or several as pages; the file appears when it is complete, or not at all."""
+    """Write a picture, or several as pages; the file appears when it is complete, or not at all.
+
+    >>> import tempfile, numpy as np
+    >>> from whorl.files import Layout, Picture, read, write
+    >>> picture = Picture(np.zeros((2, 3, 1), "u1"), Layout(2, 3, 1, np.dtype("u1"), "grey"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(f"{folder}/a.png", picture)
+    ...     read(f"{folder}/a.png").layout.dtype
+    dtype('uint8')
+    """
     pages = [pictures] if isinstance(pictures, Picture) else list(pictures)
     with open_writer(path, [(page.layout, page.metadata) for page in pages], force) as writer:
         for canvas, page in zip(writer.canvases, pages, strict=True):

@@ -84,6 +84,9 @@ class Metadata:
     has their heights and widths, and whether they lie in tiles. ``compression`` says how a TIFF is compressed.
     ``chunks`` (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what only the same format can carry on; ``own``
     names the parts of these that other formats lose.
+
+    >>> Metadata(spacing=(4.0, 1.0)).aspect
+    (4.0, 1.0)
     """
 
     resolution: tuple[float, float] | None = None

@@ -15,7 +15,12 @@ SMALLEST = 4
 
 
 class Level(NamedTuple):
-    """Data ``(n, c, y, x)`` (or with ``z``), and where they are known, ``(n or 1, 1, y, x)``."""
+    """Data ``(n, c, y, x)`` (or with ``z``), and where they are known, ``(n or 1, 1, y, x)``.
+
+    >>> import torch
+    >>> Level(torch.zeros(1, 1, 4, 4), torch.ones(1, 1, 4, 4, dtype=torch.bool)).known.all()
+    tensor(True)
+    """
 
     data: Tensor
     known: Tensor

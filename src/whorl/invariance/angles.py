@@ -29,6 +29,9 @@ class AngleError(Compared):
     .. math:: \text{relative} = \frac{\|d_k(\theta) - d_k(0)\|_k}{\|d_k(0)\|_k}, \qquad d_k = v_k - s(x_k)
 
     with root mean squares ``difference`` and ``change`` in grey values as numerator and denominator.
+
+    >>> AngleError(angle=45.0, difference=0.5, change=10.0).relative
+    0.05
     """
 
     angle: float

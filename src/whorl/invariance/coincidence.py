@@ -62,6 +62,9 @@ class TurnError(Compared):
         Root mean squares of numerator and denominator, in grey values.
     largest : float
         The largest single difference, in grey values.
+
+    >>> TurnError(angle=36.9, points=900, difference=0.02, change=4.0, largest=0.1).relative
+    0.005
     """
 
     angle: float

@@ -32,6 +32,11 @@ class RotationError:
         A whorl under Pythagorean turns, compared at shared pixels.
     angles : tuple of AngleError
         A whorl under any angles, compared at the turning points.
+
+    >>> from whorl.invariance import rotation_error
+    >>> error = rotation_error(lambda u: 0.5 * u)
+    >>> error.symmetries.difference, error.radius.relative
+    (0.0, 0.0)
     """
 
     symmetries: SymmetryError

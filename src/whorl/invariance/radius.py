@@ -39,6 +39,9 @@ class RadiusError(Compared):
         :math:`v(p) - u(p)` at each point, in the worst channel.
     spread, change : float
         Numerator and denominator of ``relative``.
+
+    >>> RadiusError(5, (0.0, 36.9), (1.0, 1.1), spread=0.1, change=1.1).radius
+    5
     """
 
     radius: int
@@ -130,6 +133,9 @@ class SphereError(Compared):
         Number of voxels at that distance.
     spread, change : float
         Numerator and denominator of ``relative``, in the worst channel.
+
+    >>> SphereError(radius=3, points=30, spread=0.1, change=2.0).relative
+    0.05
     """
 
     radius: int

@@ -47,7 +47,13 @@ SCRATCH_COST = 16.0  # reading and writing a pixel of the scratch file, in units
 
 @dataclass(frozen=True)
 class Plan:
-    """Windows with the given ``sides`` over an image of that ``shape``, and the stages of each pass over it."""
+    """Windows with the given ``sides`` over an image of that ``shape``, and the stages of each pass over it.
+
+    >>> from whorl.large import Stage, plan
+    >>> found = plan((1000, 1000), [Stage(lambda u: u, reach=2)] * 3, tile=256)
+    >>> found.sides, found.count
+    ((256, 256), 16)
+    """
 
     shape: tuple[int, ...]
     sides: tuple[int, ...]
@@ -91,6 +97,10 @@ def plan(
     ``tile`` sets the side of the windows instead. Windows are multiples of ``grain`` (the tiles of the output), and the
     whole image where that fits into ``memory`` or ``whole`` bytes. ``scratch_cost`` is the cost of a pixel of scratch
     relative to one step.
+
+    >>> from whorl.large import Stage
+    >>> plan((1000, 1000), [Stage(lambda u: u, reach=2)] * 3, tile=256).sides
+    (256, 256)
     """
     shape, grain = tuple(shape), tuple(grain or (1,) * len(shape))
     if tile is not None and tile < 1:

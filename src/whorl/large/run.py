@@ -57,6 +57,15 @@ def run(
     ----------
     Every window has the bits it would have if the image were filtered whole by the same engine; memory depends on the
     window, not on the image.
+
+    >>> import numpy as np
+    >>> from whorl.large import Stage, plan
+    >>> image, out = np.ones((20, 30)), np.zeros((20, 30))
+    >>> read = lambda window: image[window.slices]
+    >>> write = lambda window, values: out.__setitem__(window.slices, values)
+    >>> run(plan((20, 30), [Stage(lambda u: 2 * u, reach=0)], tile=16), read, write)
+    >>> out.mean()
+    np.float64(2.0)
     """
     share = 1 / (len(plan.passes) * plan.count)
     place = journal.folder if journal is not None else folder or Path(tempfile.gettempdir())

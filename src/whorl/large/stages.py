@@ -31,6 +31,9 @@ class Stage:
     for images the filter must not begin with. ``steps`` counts the steps of a model that it takes. A stage that looks
     at the ``whole`` image cannot be cut into windows; it fills gaps, so that NaN may stand there. ``finish`` makes the
     samples of a file, channels first, from those before and after.
+
+    >>> Stage(lambda u: u, reach=2).reach
+    2
     """
 
     apply: Callable[[Tensor], Tensor]
@@ -90,6 +93,10 @@ def network_stages(network: DiffusionNetwork, factor: float = 1.0) -> tuple[Stag
     r"""The blocks of a trained network ``N``, on an image scaled by ``factor`` and scaled back: :math:`N(cu)/c`.
 
     Taken apart into its blocks, a network needs the halo of one block only if it runs through a scratch file.
+
+    >>> import whorl
+    >>> len(network_stages(whorl.load("anisotropic-0.41")))
+    12
     """
     steps = network.spec.steps
     blocks = [Stage(_Block(network, number), network.reach // steps) for number in range(steps)]
@@ -107,6 +114,13 @@ def denoising_stages(
     """What :func:`whorl.denoise` does to a picture with this noise, of which the samples show the range.
 
     Nothing where the picture is to be copied; the remover says why.
+
+    >>> import torch
+    >>> from whorl.denoising import Denoising
+    >>> samples = [100 + 12 * torch.randn(1, 1, 32, 32)]
+    >>> stages, _ = denoising_stages(Denoising(), 12.0, samples, eight_bits=True)
+    >>> len(stages)
+    1
     """
     parts, target = list(samples), torch.device(device)
     network = policy.loaded(parts[0].shape[1])
@@ -121,7 +135,12 @@ def denoising_stages(
 
 
 def halo(steps: Sequence[Stage]) -> int:
-    """How many pixels around a window the stages together look at."""
+    """How many pixels around a window the stages together look at.
+
+    >>> from whorl.large import Stage
+    >>> halo([Stage(lambda u: u, reach=2)] * 3)
+    6
+    """
     return sum(stage.reach for stage in steps)
 
 

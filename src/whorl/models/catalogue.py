@@ -21,7 +21,11 @@ There alpha up to 1/3 has a max–min limit, and turned volumes differ half as m
 
 
 class Rule(NamedTuple):
-    """Contrast in multiples of the noise, and the share of the noise after which the flow stops."""
+    """Contrast in multiples of the noise, and the share of the noise after which the flow stops.
+
+    >>> Rule(contrast=1.2, removed=0.9).contrast * 25
+    30.0
+    """
 
     contrast: float
     removed: float
@@ -39,6 +43,10 @@ class Row:
     time are chosen for each picture where nobody gives them (:mod:`whorl.automatic.weighed`) instead of the rule.
     ``start`` is where the page begins on its drawn pictures, ``plate`` contrast and time near the best PSNR on the
     noisy plate of the gallery.
+
+    >>> import whorl
+    >>> whorl.models.row("perona-malik").equation
+    '(7)'
     """
 
     name: str
@@ -293,7 +301,11 @@ def names() -> list[str]:
 
 
 def row(name: str) -> Row:
-    """The row of that name, or an error that suggests the nearest one."""
+    """The row of that name, or an error that suggests the nearest one.
+
+    >>> row("eed").title
+    'edge-enhancing diffusion, presmoothed, anisotropic'
+    """
     for entry in ROWS:
         if entry.name == name:
             return entry

@@ -57,6 +57,12 @@ class Model(nn.Module):
     pixels); constants stay to the last bit; steps up to ``step_limit()`` never raise energy or L2 norm (with known
     pixels: the distance to the steady state, where the flow is linear), steps up to ``max_min_limit()`` never widen the
     range of grey values. Known pixels keep their values to the last bit.
+
+    >>> import torch, whorl
+    >>> model = whorl.models.build("perona-malik", contrast=5.0)
+    >>> u = torch.linspace(0, 255, 64).reshape(1, 1, 8, 8)
+    >>> bool(model.energy(model(u, time=1.0)) < model.energy(u))
+    True
     """
 
     def __init__(

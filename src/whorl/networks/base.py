@@ -25,6 +25,11 @@ class DiffusionNetwork(TrainedNetwork):
     """A chain of explicit diffusion steps on ``(n, c, y, x)``, by the engine named in ``engine``.
 
     ``trained_noise`` is the standard deviation of the noise in the pictures it was trained on, if that is known.
+
+    >>> import whorl
+    >>> network = whorl.load("anisotropic-0.41")
+    >>> isinstance(network, whorl.networks.DiffusionNetwork), network.parameter_count
+    (True, 10)
     """
 
     def __init__(self, spec: NetworkSpec) -> None:

@@ -45,7 +45,12 @@ class Run:
 
 @dataclass(frozen=True)
 class ModelCard:
-    """A network and its training runs; ``chosen`` is the seed that ``load`` takes."""
+    """A network and its training runs; ``chosen`` is the seed that ``load`` takes.
+
+    >>> import whorl
+    >>> whorl.networks.load_card("photo-8k").name
+    'photo-8k'
+    """
 
     name: str
     network: Spec
@@ -104,12 +109,20 @@ class ModelCard:
 
 
 def available() -> tuple[str, ...]:
-    """The names of the networks of the paper's experiment in the package."""
+    """The names of the networks of the paper's experiment in the package.
+
+    >>> "anisotropic-0.41" in available()
+    True
+    """
     return _shipped("cards")
 
 
 def photo_networks() -> tuple[str, ...]:
-    """The names of the networks for photographs in the package."""
+    """The names of the networks for photographs in the package.
+
+    >>> "photo-colour" in photo_networks()
+    True
+    """
     return _shipped("photographs")
 
 
@@ -123,6 +136,11 @@ def load(name: str | Path, seed: int | None = None) -> TrainedNetwork:
 
     ``network(tensor)`` on ``(n, c, y, x)`` with grey values from 0 to 255 is the network as it was trained, and can be
     trained further; there, too, a second argument is the level of the noise.
+
+    >>> import numpy as np, whorl
+    >>> network = whorl.load("photo-8k")
+    >>> network.parameter_count, network(np.full((16, 16), 100.0), 25.0).shape
+    (7548, (16, 16))
     """
     network = shared(name, seed)
     return copy.deepcopy(network) if str(name) in (*photo_networks(), *available()) else network
@@ -136,7 +154,11 @@ def shared(name: str | Path, seed: int | None = None) -> TrainedNetwork:
 
 
 def load_card(source: str | Path) -> ModelCard:
-    """Read a model card: the name of one in the package, or a path to a file."""
+    """Read a model card: the name of one in the package, or a path to a file.
+
+    >>> load_card("photo-8k").network.width
+    16
+    """
     card = _read(source)
     for seed in (*card.seeds, None):
         _built(card, source, seed)

@@ -51,6 +51,12 @@ class Denoiser:
         Of the noise between neighbours; 0 for white noise.
     second : TrainedNetwork, optional
         The network for noise that is not white, or weak.
+
+    >>> import torch, whorl
+    >>> remove = Denoiser(whorl.load("photo-8k"), noise=25.0)
+    >>> with torch.no_grad():
+    ...     remove(torch.full((1, 1, 16, 16), 100.0)).shape
+    torch.Size([1, 1, 16, 16])
     """
 
     network: "TrainedNetwork"

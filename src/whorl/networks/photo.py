@@ -52,6 +52,9 @@ class PhotoSpec(Spec, kind="photo"):
         Smallest and largest noise level the network is trained for.
     correlated : bool
         Whether the network is told the correlation of the noise between neighbours beside the level.
+
+    >>> PhotoSpec(channels=3).channels
+    3
     """
 
     channels: int = 1
@@ -111,6 +114,10 @@ class PhotoNetwork(TrainedNetwork):
     The stable kind keeps the picture in its first channels and begins with zeros in the others:
     :math:`u^0 = (f, 0)`, :math:`N(f) = u^T_1`, so that its L2 norm never grows. A guide
     beside it begins with :math:`L f`.
+
+    >>> from whorl.networks import PhotoSpec
+    >>> PhotoNetwork(PhotoSpec(width=4, fields=(4, 4, 2), blocks=1, repetitions=2)).parameter_count
+    342
     """
 
     def __init__(self, spec: PhotoSpec) -> None:

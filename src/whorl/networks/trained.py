@@ -78,6 +78,10 @@ class TrainedNetwork(nn.Module, ABC):
 
     ``network(tensor)`` is the network as it is trained, on ``(n, c, y, x)``. ``network(array)`` is for people: a NumPy
     array of any type and range comes back as it came, without its noise, whose level is measured unless it is given.
+
+    >>> import whorl
+    >>> isinstance(whorl.load("photo-8k"), whorl.networks.TrainedNetwork)
+    True
     """
 
     spec: Any

@@ -26,6 +26,11 @@ class Operator(nn.Module, ABC):
     """Base of all operators from images to responses.
 
     A subclass gives ``forward``, ``adjoint``, ``symbol``, ``degree`` and ``reach``; the norm follows from the symbol.
+
+    >>> import torch, whorl
+    >>> K = whorl.operators.CellGradient()
+    >>> isinstance(K, whorl.operators.Operator), K.squared_norm_bound()
+    (True, 4.0)
     """
 
     if TYPE_CHECKING:  # torch leaves the type of a call open
@@ -213,6 +218,11 @@ class Stacked(Operator):
     """Several operators side by side as the operator channels of one.
 
     All must respond on the same grid (all on cells, or all on pixels), with the same scales.
+
+    >>> import torch, whorl
+    >>> K = whorl.operators.CellGradient()
+    >>> whorl.operators.Stacked([K, K])(torch.zeros(1, 1, 8, 8)).shape
+    torch.Size([1, 1, 1, 8, 9, 9])
     """
 
     def __init__(self, operators: Sequence[Operator]) -> None:

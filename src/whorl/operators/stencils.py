@@ -41,6 +41,10 @@ class SteerableStencils:
         The relative error :math:`\sqrt{\lambda}` of each; the last bounds that of every combination.
     frequency : float
         The largest frequency of the fit, in cycles per pixel.
+
+    >>> from whorl.operators import steerable_stencils
+    >>> steerable_stencils(1, 5).taps.shape
+    torch.Size([2, 2, 5, 5])
     """
 
     order: int

@@ -22,7 +22,11 @@ MOST_STEPS = 5_000
 
 
 class Cycles(NamedTuple):
-    """The lengths of the cycles and the step ``tau`` of an explicit scheme they are built on."""
+    """The lengths of the cycles and the step ``tau`` of an explicit scheme they are built on.
+
+    >>> Cycles(lengths=(3, 3), tau=0.25).time
+    2.0
+    """
 
     lengths: tuple[int, ...]
     tau: float

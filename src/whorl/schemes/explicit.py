@@ -28,7 +28,13 @@ def equal_steps(time: float, largest: float) -> list[float]:
 
 
 def check_step(tau: float, limit: float, caller: str, *, insist: bool = False) -> None:
-    """Refuse a step above the L2 limit, unless the user insists."""
+    """Refuse a step above the L2 limit, unless the user insists.
+
+    >>> check_step(0.3, limit=0.25, caller="step")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    whorl.errors.StabilityError: step: tau = 0.3 is above the L2 stability limit 0.25. ...
+    """
     # Limits are quotients of rounded numbers: a step given as the limit itself must pass.
     if tau > limit * (1 + 1e-12) and not insist:
         raise StabilityError(

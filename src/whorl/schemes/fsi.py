@@ -40,7 +40,12 @@ def fsi_steps(lengths: Iterable[int], tau: float) -> tuple[list[float], list[flo
 
 
 def fsi_cycle(step: Callable[[Tensor], Tensor], u: Tensor, length: int) -> Tensor:
-    """The image after one cycle; ``step`` is an explicit step of size tau."""
+    """The image after one cycle; ``step`` is an explicit step of size tau.
+
+    >>> import torch
+    >>> fsi_cycle(lambda u: 0.9 * u, torch.ones(1), length=2)
+    tensor([0.8080])
+    """
     before = u
     for k in range(length):
         before, u = u, torch.lerp(before, step(u), extrapolation(k))

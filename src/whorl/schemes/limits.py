@@ -63,7 +63,13 @@ def max_min_limit(
 def automatic_step(
     operator: Operator, activation: Activation, fidelity_weight: float = 0.0, dimension: int | None = None
 ) -> float:
-    """The step chosen when the user gives none: the max-min limit or 0.8 of the L2 limit, whichever is smaller."""
+    """The step chosen when the user gives none: the max-min limit or 0.8 of the L2 limit, whichever is smaller.
+
+    >>> import whorl
+    >>> model = whorl.models.build("perona-malik", contrast=5.0)
+    >>> automatic_step(model.operator, model.activation) <= model.step_limit()
+    True
+    """
     safe = SAFETY * l2_limit(operator, activation, fidelity_weight, dimension)
     gentle = max_min_limit(operator, activation, fidelity_weight, dimension)
     return safe if gentle is None else min(gentle, safe)

@@ -27,6 +27,11 @@ class Form:
     alone. ``keep`` and ``floor`` are settings of the edge-enhancing and of the coherence-enhancing law, and ``varies``
     says along what the contrast differs. A ``diffusivity`` that is not in closed form goes by its class, and a
     law without one has "none".
+
+    >>> import whorl
+    >>> form = whorl.models.build("eed", contrast=5.0).description.form(2)
+    >>> form.law, form.diffusivity
+    ('edge-enhancing', 'exponential')
     """
 
     law: str

@@ -67,6 +67,10 @@ class Step:
         A data term :math:`D`, whatever has ``gradient(u)``.
     kept : KnownPixels, optional
         Pixels that keep their values.
+
+    >>> import whorl
+    >>> whorl.models.build("eed", contrast=5.0).description.form(2).law
+    'edge-enhancing'
     """
 
     operator: Operator
@@ -164,7 +168,13 @@ STEPS: WeakValueDictionary[int, Step] = WeakValueDictionary()
 
 
 class Described:
-    """The description of a module's step, kept as long as the module has the same parts."""
+    """The description of a module's step, kept as long as the module has the same parts.
+
+    >>> import whorl
+    >>> model = whorl.models.build("perona-malik", contrast=5.0)
+    >>> model.description is model.description
+    True
+    """
 
     def __init__(self, *parts: Any) -> None:
         self._parts, self._step = parts, Step(*parts)

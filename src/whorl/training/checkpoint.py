@@ -30,14 +30,28 @@ FIRST = "1"  # the version that had no hash yet
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Tensors by name, and plain values for JSON."""
+    """Tensors by name, and plain values for JSON.
+
+    >>> import torch
+    >>> Checkpoint({"weight": torch.zeros(3)}, {"step": 7}).meta["step"]
+    7
+    """
 
     tensors: Mapping[str, Tensor]
     meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write atomically; a file that is not a checkpoint of ours is never replaced, nor are non-finite values kept."""
+    """Write atomically; a file that is not a checkpoint of ours is never replaced, nor are non-finite values kept.
+
+    >>> import tempfile, torch
+    >>> from pathlib import Path
+    >>> from whorl.training import Checkpoint, read_checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_checkpoint(Path(folder, "c.safetensors"), Checkpoint({"weight": torch.ones(3)}, {"step": 7}))
+    ...     read_checkpoint(Path(folder, "c.safetensors")).meta["step"]
+    7
+    """
     from safetensors.torch import save
 
     for name, tensor in checkpoint.tensors.items():
@@ -57,6 +71,14 @@ def read_checkpoint(path: Path, like: Mapping[str, Tensor] | None = None) -> Che
     """Read and check: whole, ours, of this version, finite, and with the names and shapes of ``like``.
 
     Anything else raises :class:`~whorl.errors.FileError` and leaves the file alone.
+
+    >>> import tempfile, torch
+    >>> from pathlib import Path
+    >>> from whorl.training import Checkpoint, write_checkpoint
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_checkpoint(Path(folder, "c.safetensors"), Checkpoint({"weight": torch.ones(3)}, {"step": 7}))
+    ...     read_checkpoint(Path(folder, "c.safetensors")).meta["step"]
+    7
     """
     from safetensors import SafetensorError
     from safetensors.torch import load

@@ -11,6 +11,9 @@ class Epoch:
     """Mean squared error and PSNR (mean over the images, dB) of the outputs seen during one epoch, and its seconds.
 
     ``held_back`` is the PSNR on images that are not trained with, where there are any.
+
+    >>> Epoch(loss=65.025, psnr=30.0, seconds=1.5).psnr
+    30.0
     """
 
     loss: float
@@ -27,7 +30,12 @@ class Epoch:
 
 @dataclass
 class History:
-    """All epochs so far, over interruptions; ``stopped`` says why the run ended."""
+    """All epochs so far, over interruptions; ``stopped`` says why the run ended.
+
+    >>> from whorl.training import Epoch
+    >>> History([Epoch(65.0, 30.0, 1.5)]).last.psnr
+    30.0
+    """
 
     epochs: list[Epoch] = field(default_factory=list)
     stopped: str = ""

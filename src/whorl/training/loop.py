@@ -71,6 +71,13 @@ def train(
     StabilityError
         When the loss or a parameter is no longer finite. The network (and the checkpoint) then hold the state before
         the epoch in which this happened.
+
+    >>> from whorl.training import TensorPairs, TrainingConfig
+    >>> u = torch.full((2, 1, 8, 8), -100.0)
+    >>> network = torch.nn.PReLU(init=1.0)  # a slope that has to become one half
+    >>> history = train(network, TensorPairs(2 * u, u), TrainingConfig(epochs=2, batch=2, rate=0.01))
+    >>> history.epochs[1].loss < history.epochs[0].loss
+    True
     """
     began = time.monotonic()
     team, progress = team or Team(), progress or Reporter()

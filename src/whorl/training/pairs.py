@@ -14,7 +14,13 @@ from whorl.errors import ShapeError
 
 
 class Pairs(ABC):
-    """Numbered pairs of images. A batch must depend on its arguments alone, or runs cannot be repeated and resumed."""
+    """Numbered pairs of images. A batch must depend on its arguments alone, or runs cannot be repeated and resumed.
+
+    >>> import torch, whorl
+    >>> u = torch.zeros(2, 1, 4, 4)
+    >>> isinstance(whorl.training.TensorPairs(u + 1, u), whorl.training.Pairs)
+    True
+    """
 
     @abstractmethod
     def __len__(self) -> int:
@@ -26,7 +32,13 @@ class Pairs(ABC):
 
 
 class TensorPairs(Pairs):
-    """Pairs held in memory, the same in every epoch: two tensors ``(n, c, y, x)``."""
+    """Pairs held in memory, the same in every epoch: two tensors ``(n, c, y, x)``.
+
+    >>> import torch
+    >>> u = torch.zeros(2, 1, 4, 4)
+    >>> len(TensorPairs(u + 1, u))
+    2
+    """
 
     def __init__(self, noisy: Tensor, clean: Tensor) -> None:
         if noisy.shape != clean.shape or noisy.dim() != 4 or not len(noisy):
