@@ -53,9 +53,10 @@ kernel: $(VENV)/.core
 screenshots: $(VENV)/.dev
 	WHORL_BROWSER_REQUIRED=1 WHORL_SCREENSHOTS=docs/images $(PYTEST) tests/page/test_looks.py -k screenshots
 
+PYTHON_FOLDERS := src tests mutation benchmarks experiments docs
 lint: $(VENV)/.dev
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
+	$(BIN)/ruff check $(PYTHON_FOLDERS)
+	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
 	$(BIN)/mypy
 
 $(VENV)/.bench: $(VENV)/.core
