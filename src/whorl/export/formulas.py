@@ -87,10 +87,7 @@ def _structure(graph: Graph, v: str, channels: int) -> tuple[str, str, str]:
 def _matrix_product(graph: Graph, gamma: float, D: tuple[str, str, str], v: str, channels: int) -> str:
     a, b, c = D
     p, q, *details = graph.several("Split", channels, v, graph.integers(*[1] * channels), axis=1)
-    parts = [
-        graph("Add", graph("Mul", a, p), graph("Mul", b, q)),
-        graph("Add", graph("Mul", b, p), graph("Mul", c, q)),
-    ]
+    parts = [graph("Add", graph("Mul", left, p), graph("Mul", right, q)) for left, right in ((a, b), (b, c))]
     across = graph("Mul", graph("Abs", b), graph.number(gamma)) if gamma else ""
     for r_x, r_y in zip(details[::2], details[1::2], strict=True):
         one, two = graph("Mul", a, r_x), graph("Mul", c, r_y)

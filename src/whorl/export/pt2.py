@@ -73,9 +73,8 @@ class ConvolutionChain(nn.Module):
 
     def __init__(self, chain: Chain) -> None:
         super().__init__()
-        self.forth = _Responses(chain.bank)
+        self.flux = _Responses(chain.bank)
         self.seen = None if chain.seen is None else _Responses(chain.seen)
-        self.back = _Adjoint(chain.bank)
         self.activation = copy.deepcopy(chain.activation).requires_grad_(False)
         self.activation.law.diffusivity = self.activation.diffusivity = _Plain(self.activation.diffusivity)
         self.steps = chain.steps
@@ -103,20 +102,21 @@ class ConvolutionChain(nn.Module):
         c, w = (
             self.get_buffer(name).index_select(0, k.reshape(1)).view(1, 1, -1, 1, 1, 1) for name in ("outer", "inner")
         )
-        v = self.forth(u, mirrors)
+        v = self.flux(u, mirrors)
         structure = w * (v if self.seen is None else self.seen(u, mirrors))
-        after: Image = u - self.back(c * self.activation(v, structure), mirrors)
+        after: Image = u - self.flux.adjoint(c * self.activation(v, structure), mirrors)
         return after
 
 
 class _Responses(nn.Module):
-    """An image to its responses on all scales, with the margin that the adjoint needs."""
+    """An image to its responses on all scales, with the margin that the adjoint needs, and back."""
 
     def __init__(self, bank: Bank) -> None:
         super().__init__()
         self.smoothings = nn.ModuleList(_Gaussian(taps) for taps in bank.gaussians)
         self.margin = bank.margin
         self.register_buffer("stencils", bank.stencils.float().unsqueeze(1))
+        self.register_buffer("transposed", bank.stencils.flip(-1, -2).unsqueeze(0).float().contiguous())
 
     def forward(self, u: Image, mirrors: Mirrors) -> Responses:
         flat = u.flatten(0, 1).unsqueeze(1)
@@ -126,18 +126,9 @@ class _Responses(nn.Module):
         responses: Responses = torch.stack(scales, dim=1).unflatten(0, u.shape[:2])
         return responses
 
-
-class _Adjoint(nn.Module):
-    """Responses on all scales back to an image."""
-
-    def __init__(self, bank: Bank) -> None:
-        super().__init__()
-        self.smoothings = nn.ModuleList(_Gaussian(taps) for taps in bank.gaussians)
-        self.register_buffer("stencils", bank.stencils.flip(-1, -2).unsqueeze(0).float().contiguous())
-
-    def forward(self, v: Responses, mirrors: Mirrors) -> Image:
-        scales = v.flatten(0, 1).unbind(1)
-        images = [conv2d(part, self.get_buffer("stencils")) for part in scales]
+    def adjoint(self, v: Responses, mirrors: Mirrors) -> Image:
+        """Responses on all scales back to an image."""
+        images = [conv2d(part, self.get_buffer("transposed")) for part in v.flatten(0, 1).unbind(1)]
         total = ordered_sum(G(image, mirrors) for G, image in zip(self.smoothings, images, strict=True))
         result: Image = total.squeeze(1).unflatten(0, v.shape[:2])
         return result
