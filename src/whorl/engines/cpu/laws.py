@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from whorl.engines.capabilities import VARIATIONAL
 from whorl.engines.cpu.arithmetic import compiled
 from whorl.engines.cpu.diffusivities import value, written
 from whorl.engines.leaves import SPECTRA
@@ -12,7 +13,7 @@ UNCOUPLED, ISOTROPIC, ANISOTROPIC, RANK_ONE = range(4)
 """The first three measure and multiply in ways of their own; all others do so as the third. The last is the
 edge-enhancing law of a single gradient."""
 
-NUMBERS = {"uncoupled": UNCOUPLED, "isotropic": ISOTROPIC, "anisotropic": ANISOTROPIC}
+NUMBERS = dict(zip(VARIATIONAL, range(RANK_ONE), strict=True))
 NUMBERS |= {name: RANK_ONE + 1 + place for place, name in enumerate(SPECTRA[3])}
 """The laws by name."""
 

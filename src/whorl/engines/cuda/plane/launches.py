@@ -148,9 +148,8 @@ class Launches:
         return both[:size], both[size:]
 
     def _smooth(
-        self, source: Tensor, taps: Taps, planes: int,
-        a: Tensor | None = None, b: Tensor | None = None,
-    ) -> Tensor:  # fmt: skip
+        self, source: Tensor, taps: Taps, planes: int, a: Tensor | None = None, b: Tensor | None = None
+    ) -> Tensor:
         """All Gaussians of the source, in b by way of a."""
         stride = planes * self.height * self.width
         if a is None or b is None:

@@ -4,6 +4,7 @@ import torch
 import triton
 from torch import Tensor
 
+from whorl.engines.capabilities import EDGES, VARIATIONAL
 from whorl.engines.cuda.diffusivity import Law
 from whorl.engines.cuda.rows import Cut
 from whorl.engines.cuda.space.smoothing import gaussian_kernel
@@ -11,12 +12,8 @@ from whorl.engines.cuda.space.step import volume_kernel
 from whorl.operators.derivative import Taps
 from whorl.steps import Form
 
-TILES = {
-    "uncoupled": (32, 4, 32, 3, 168),
-    "isotropic": (43, 4, 32, 3, 168),
-    "anisotropic": (32, 2, 32, 1, 168),
-    "edge-enhancing": (86, 3, 32, 3, 248),
-}
+_TILES = (32, 4, 32, 3, 168), (43, 4, 32, 3, 168), (32, 2, 32, 1, 168), (86, 3, 32, 3, 248)
+TILES = dict(zip((*VARIATIONAL, *EDGES), _TILES, strict=True))
 """By law: planes of a program, rows of a thread, threads beside each other, stages of loads, registers of a thread.
 
 The fastest of those tried on an H200 (`python -m benchmarks.gpu.volumes`).
