@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 import whorl
 from cli.conftest import whorl_command  # noqa: F401
-from whorl.inpainting.images import METHODS, NEAR, method
+from whorl.inpainting.images import following, method
 from whorl.inpainting.masks import FARTHEST, Colour, depth, drawn, grown
 
 SIZE = HEIGHT, WIDTH = 60, 150
@@ -177,7 +177,9 @@ def test_the_depth_of_gaps_decides_how_far_edges_are_seen(shape):
     assert depth(gaps) == pytest.approx(distances.mean(), rel=1e-12)
     image = np.random.default_rng(1).uniform(0, 255, shape)
     grey = np.ptp(image[~gaps]) / 255
-    model = method("eed", contrast=grey, rho=min(NEAR * depth(gaps), METHODS["eed"]["rho"]))
+    told = following(gaps)
+    assert told == {"sigma": min(max(0.375 * depth(gaps), 0.5), 1.0), "rho": min(0.85 * depth(gaps), 4.0)}
+    model = method("eed", contrast=grey, **told)
     how = {"engine": "reference", "tolerance": 5 * grey}
     assert np.allclose(whorl.inpaint(image, gaps, **how), whorl.inpaint(image, gaps, model, **how), atol=1e-9)
 

@@ -11,8 +11,7 @@ from scipy.sparse.linalg import spsolve
 
 import whorl
 from whorl import engines
-from whorl.inpainting.images import NEAR, method
-from whorl.inpainting.masks import depth
+from whorl.inpainting.images import following, method
 from whorl.models import build
 from whorl.schemes import fsi_steps
 from whorl.steps import Numbers
@@ -83,7 +82,7 @@ def test_homogeneous_filling_is_the_direct_solution(drive: Any, scratched: Any, 
 def test_edge_enhancing_filling_is_a_steady_state(drive: Any, scratched: Any, filled: dict[str, Any]) -> None:
     image, mask = scratched
     result, plan = _filled(drive, filled, image, mask)["eed"]
-    model = method("eed", **{key: plan[key] for key in ("contrast", "alpha", "gamma")}, rho=NEAR * depth(mask))
+    model = method("eed", **{key: plan[key] for key in ("contrast", "alpha", "gamma")}, **following(mask))
     assert model.settings["rho"] < plan["rho"]
     known, unknown = torch.from_numpy(image).double()[None], torch.from_numpy(mask)
     step = model.inpaint(known, unknown).description

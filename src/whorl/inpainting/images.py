@@ -21,19 +21,19 @@ from whorl.models import Model, build
 from whorl.operators import CellGradient, Composed, Smoothing
 
 METHODS: dict[str, dict[str, Any]] = {
-    "eed": {"contrast": 1.0, "sigma": 0.5, "rho": 4.0, "alpha": 0.1, "gamma": 0.8},
+    "eed": {"contrast": 1.0, "sigma": 1.0, "rho": 4.0, "alpha": 0.1, "gamma": 0.8},
     "homogeneous": {"name": "perona-malik", "diffusivity": "homogeneous"},
     "biharmonic": {"name": "you-kaveh", "diffusivity": "homogeneous"},
 }
 """What ``model=`` takes beside a model; contrasts in grey values, sigma and rho in the unit of the pixel size.
 
-The settings of ``"eed"`` were chosen on photographs (``experiments/inpainting.py``); its rho is the largest.
+The settings of ``"eed"`` were chosen on photographs (``experiments/inpainting.py``); its sigma and rho are the largest.
 """
 
-NEAR = 0.85
-"""The rho of ``"eed"`` over the mean distance from what is known: the thinner the gaps, the nearer edges are seen."""
+NEAR = {"sigma": (0.375, 0.5), "rho": (0.85, 0.0)}
+"""Sigma and rho of ``"eed"`` over the mean distance from what is known, and the least of them: thin gaps need less."""
 
-IN_SPACE = {"gamma": 0.0, "alpha": 0.25, "sigma": 1.0, "rho": 3.0}
+IN_SPACE = {"gamma": 0.0, "alpha": 0.25, "rho": 3.0}
 """What differs for volumes: gamma belongs to the plane, and alpha is that of all second order models in space."""
 
 
@@ -46,6 +46,16 @@ def method(name: str, dimensions: int = 2, **changes: Any) -> Model:
     if name != "eed":
         return build(**METHODS[name], **changes)
     return edge_continuing(**{**METHODS[name], **(IN_SPACE if dimensions == 3 else {}), **changes})
+
+
+def following(gaps: Gaps) -> dict[str, float]:
+    """Sigma and rho of ``"eed"`` for gaps in the plane.
+
+    >>> following(np.array([[False, True, True, False]]))
+    {'sigma': 0.5, 'rho': 0.85}
+    """
+    deep = depth(gaps)
+    return {name: min(max(share * deep, least), METHODS["eed"][name]) for name, (share, least) in NEAR.items()}
 
 
 def edge_continuing(
@@ -234,7 +244,7 @@ def _built(
     changes: dict[str, Any] = {} if spacing is None else {"spacing": spacing}
     dimensions = known.dim() - 2
     if model == "eed" and dimensions == 2:
-        changes["rho"] = min(NEAR * depth(~known[0, 0].cpu().numpy()), METHODS[model]["rho"])
+        changes |= following(~known[0, 0].cpu().numpy())
     if "contrast" in METHODS[model]:
         changes["contrast"] = METHODS[model]["contrast"] * grey if contrast is None else contrast
     elif contrast is not None:

@@ -17,7 +17,7 @@ export default {
 "default_time":5.0,
 "own":["diffusivity","alpha","gamma","sigma"],
 "rising":1.05,
-"weighed":{"choice":{"diffusivity":"rational","cell":"wide"},"pairs":[[0.3,0.6],[0.5,0.4],[0.6,0.3],[0.8,0.25],[1.0,0.2]],"temperature":0.005,"most":65536,"block":48,"longest":1.0},
+"weighed":{"common":[0.25,0.5],"choice":{"diffusivity":"rational","cell":"wide"},"pairs":[[0.3,0.6],[0.5,0.4],[0.6,0.3],[0.8,0.25],[1.0,0.2]],"temperature":0.005,"most":65536,"block":48,"longest":1.0},
 "samples":{"longest":{"2":1024,"3":192},"count":4,"blank":0.01}
 },
 "noise": {
@@ -40,7 +40,7 @@ export default {
 "labelled":0.9,
 "patch":5,
 "cut":{"rounds":40,"grey_values":257},
-"variance":{"free":0.01,"least_cut":0.25,"quantile":0.1,"ring":7,"window":15,"bins":24,"few":0.05,"widest":1.5,"possible":0.01},
+"variance":{"free":0.01,"least_cut":0.25,"quantile":0.1,"ring":7,"window":15,"bins":24,"few":0.05,"widest":1.5},
 "traces":{"window":15,"bins":8,"shares":[0.01,0.05,0.1,0.25,0.5,0.8],"most":32768,"flat":0.1,"filters":5,"reference":20}
 },
 "models": {
@@ -57,7 +57,7 @@ export default {
 "weickert-integration":{"label":"Weickert’s integration model","group":"Second order","use":"Many directions side by side: what the tensor models do with two, at more cost.","start":{"contrast":4,"time":20,"sigma":1.5},"operator":"directional","law":"uncoupled","aligned":false,"joint":false,"multiscale":false,"steps":{"compact":[0.30919575108733355]},"options":{"sigma":1.0},"alphas":[null],"rule":{"contrast":0.2,"removed":1.0},"weighed":false,"reach":{"compact":3},"diffusivities":["exponential","rational","charbonnier","weickert","tukey","tv","homogeneous"],"twin":{"operator":"directional","law":"uncoupled","aligned":false,"joint":false,"multiscale":false,"steps":{}}}
 },
 "filling": {
-"eed":{"alpha":0.1,"contrast":1.0,"sigma":0.5,"rho":4.0,"gamma":0.8,"near":0.85,"farthest":9,"law":"edge-continuing","joint":true,"step":0.3125},
+"eed":{"alpha":0.1,"contrast":1.0,"sigma":1.0,"rho":4.0,"gamma":0.8,"near":{"sigma":[0.375,0.5],"rho":[0.85,0.0]},"farthest":9,"law":"edge-continuing","joint":true,"step":0.3125},
 "homogeneous":{"alpha":0.41,"diffusivity":"homogeneous","law":"isotropic","joint":false,"step":0.5}
 },
 "networks": {

@@ -12,7 +12,7 @@ const SMALLEST = 12; // pixels along the shorter side of the coarsest level
 // is what a cycle may still change on the finest level.
 export function fillIn(kernel, planes, mask, height, width, plan, tolerance) {
   if (!plan.joint && planes.length > 1) return planes.flatMap((plane) => fillIn(kernel, [plane], mask, height, width, plan, tolerance));
-  if (plan.near) plan = { ...plan, rho: Math.min(plan.near * depth(mask, height, width, plan.farthest), plan.rho), near: 0 };
+  if (plan.near) plan = following(plan, depth(mask, height, width, plan.farthest));
   const margin = 2 + radius(plan.structureSigma) + radius(plan.rho), part = crop(planes, mask, height, width, margin);
   if (part === null) return planes.map((plane) => plane.slice());
   const filled = level(kernel, part, plan, tolerance);
@@ -25,6 +25,12 @@ export function fillIn(kernel, planes, mask, height, width, plan, tolerance) {
       }
     return out;
   });
+}
+
+// The plan with the widths of its Gaussians for gaps so deep.
+export function following({ near, ...plan }, deep) {
+  const width = ([share, least], most) => Math.min(Math.max(share * deep, least), most);
+  return { ...plan, structureSigma: width(near.sigma, plan.structureSigma), rho: width(near.rho, plan.rho) };
 }
 
 // The mean distance of what is to be filled from what is known, each rounded up; none counts more than `farthest`.
