@@ -64,7 +64,7 @@ def test_alone_within_alone(three):
 
 def test_measuring_leaves_no_thread_of_torch_spinning(three):
     """A thread of torch that waits for work takes a processor from whoever else needs it."""
-    noisy = 100 + 10 * torch.randn(1, 1, 64, 64, generator=torch.Generator().manual_seed(0))
+    noisy = 100 + 10 * torch.randn(1, 1, 96, 96, generator=torch.Generator().manual_seed(0))
     seen = []
 
     class Watched(torch.Tensor):
@@ -75,5 +75,5 @@ def test_measuring_leaves_no_thread_of_torch_spinning(three):
 
     automatic_settings("perona-malik", [noisy.as_subclass(Watched)])
     assert len(seen) > 100
-    assert seen.count(1) > 0.95 * len(seen)
+    assert set(seen) == {1}
     assert torch.get_num_threads() == 3

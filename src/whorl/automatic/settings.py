@@ -12,6 +12,7 @@ from whorl.automatic.between import common, measure_colours
 from whorl.automatic.noise import noise_level, noise_present
 from whorl.automatic.risk import least_risk
 from whorl.automatic.weighed import weighed
+from whorl.engines.cpu.threads import alone
 from whorl.foundations import validation
 from whorl.models import ROWS, Model, build, row
 from whorl.models.catalogue import Rule
@@ -58,6 +59,7 @@ class AutomaticSettings:
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
+@alone()
 def automatic_settings(
     name: str,
     samples: Sequence[Tensor],
