@@ -114,10 +114,7 @@ class CustomLaw(nn.Module, Law):
     """
 
     def __init__(
-        self,
-        function: Callable[[SymmetricMatrix], SymmetricMatrix],
-        maximum: float = 1.0,
-        name: str = "custom",
+        self, function: Callable[[SymmetricMatrix], SymmetricMatrix], maximum: float = 1.0, name: str = "custom"
     ) -> None:
         super().__init__()
         if not callable(function):

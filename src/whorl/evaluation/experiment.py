@@ -11,7 +11,7 @@ from whorl.data.rectangles import Turning
 from whorl.evaluation.angles import Store, TestScenes
 from whorl.evaluation.charts import SHOWN, draw_angles, draw_comparison
 from whorl.evaluation.reproduction import PAPER, Measured, measure, report, report_details, wanted_seeds
-from whorl.foundations.atomic import beside, check_target
+from whorl.foundations.atomic import beside, check_target, write_bytes
 from whorl.foundations.strict_json import strict_json
 from whorl.networks.cards import ModelCard, load_card
 
@@ -50,11 +50,9 @@ def experiment(
         measure(cards, TestScenes(data.RectangleSet(images, turning=way), device=device), seeds, store, advance=advance)
         for way in ways
     ]
-    with beside(numbers, force=True) as part:
-        part.write_text(strict_json(report(found[0], cards[0].training), indent=1) + "\n", encoding="utf-8")
-    with beside(details, force=True) as part:
-        everything = report_details([m for measured in found for m in measured])
-        part.write_text(strict_json(everything, indent=1) + "\n", encoding="utf-8")
+    everything = report_details([m for measured in found for m in measured])
+    for target, values in ((numbers, report(found[0], cards[0].training)), (details, everything)):
+        write_bytes(target, f"{strict_json(values, indent=1)}\n".encode())
     for way, measured in zip(ways, found, strict=True):
         name = "psnr.png" if way == ways[0] else f"psnr-{way}.png"
         with beside(out / name, force=True) as part:

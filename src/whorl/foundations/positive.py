@@ -28,13 +28,7 @@ class Positive(nn.Module):
 
     fixed: Tensor
 
-    def __init__(
-        self,
-        value: float | Sequence[float] | Sequence[Sequence[float]],
-        *,
-        trainable: bool = False,
-        name: str = "value",
-    ) -> None:
+    def __init__(self, value: Numbers, *, trainable: bool = False, name: str = "value") -> None:
         super().__init__()
         tensor = torch.tensor(_checked(value, name), dtype=torch.float64)
         self.trainable = trainable

@@ -25,7 +25,7 @@ from whorl.operators.symbol import maximum_bound
 class Operator(nn.Module, ABC):
     """Base of all operators from images to responses.
 
-    A subclass gives ``forward``, ``adjoint``, ``symbol``, ``degree`` and ``reach``; the norm follows from the symbol.
+    A subclass gives ``forward``, ``adjoint``, ``symbol`` and ``degree``; the norm follows from the symbol.
 
     >>> import torch, whorl
     >>> K = whorl.operators.CellGradient()
@@ -61,12 +61,12 @@ class Operator(nn.Module, ABC):
     @property
     @abstractmethod
     def degree(self) -> int:
-        """The degree of the symbol as a trigonometric polynomial, per axis."""
+        """The degree of the symbol as a trigonometric polynomial, per axis: one less than the stencil has taps."""
 
     @property
-    @abstractmethod
     def reach(self) -> int:
-        """How many pixels around a pixel ``K* Phi(K u)`` looks at, on either side."""
+        """How many pixels around a pixel ``K* Phi(K u)`` looks at, on either side; that is the degree."""
+        return self.degree
 
     @property
     def orders(self) -> tuple[int, ...]:
@@ -176,10 +176,6 @@ class Around(Operator):
         return self.operator.degree + 2 * self.radius
 
     @property
-    def reach(self) -> int:
-        return self.operator.reach + 2 * self.radius
-
-    @property
     def orders(self) -> tuple[int, ...]:
         return self.operator.orders
 
@@ -270,10 +266,6 @@ class Stacked(Operator):
     @property
     def degree(self) -> int:
         return max(operator.degree for operator in self._members())
-
-    @property
-    def reach(self) -> int:
-        return max(operator.reach for operator in self._members())
 
     @property
     def orders(self) -> tuple[int, ...]:

@@ -121,10 +121,6 @@ class CellGradient(Operator):
     def degree(self) -> int:
         return 3 if self.cell == "wide" else 1
 
-    @property
-    def reach(self) -> int:
-        return self.degree
-
     def symbol(self, *theta: Tensor) -> Tensor:
         X = [torch.sin(angle / 2) ** 2 for angle in reversed(theta)]
         h = self.spacing.along(len(theta))[::-1]

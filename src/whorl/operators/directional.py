@@ -60,7 +60,7 @@ class DirectionalDerivatives(Operator):
     torch.Size([1, 1, 1, 8, 10, 10])
     """
 
-    degree = reach = 3
+    degree = 3
     orders = (1,)
 
     def __init__(self, directions: int = 8, spacing: SpacingLike = 1.0) -> None:

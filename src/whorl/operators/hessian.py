@@ -47,7 +47,7 @@ class Hessian(Operator):
     torch.Size([1, 1, 1, 4, 6, 7])
     """
 
-    degree = reach = 4
+    degree = 4
     orders = (0, 2)
 
     def __init__(self, spacing: SpacingLike = 1.0) -> None:

@@ -47,10 +47,6 @@ class Laplacian(Operator):
     def degree(self) -> int:
         return 2 * self.gradient.degree
 
-    @property
-    def reach(self) -> int:
-        return 2 * self.gradient.reach
-
     def forward(self, u: Image) -> Responses:
         K = self.gradient
         return -K.adjoint(K(u))[:, :, None, None]

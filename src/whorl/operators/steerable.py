@@ -192,10 +192,6 @@ class SteerableMap(Operator):
     def degree(self) -> int:
         return 2 * self.radius
 
-    @property
-    def reach(self) -> int:
-        return 2 * self.radius
-
     def extra_repr(self) -> str:
         return f"channels={self.channels}, fields={self.fields}, size={self.size}"
 
