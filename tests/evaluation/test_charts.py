@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from whorl.automatic import NoiseModel
+from whorl.automatic.noise_model import smoothed
 from whorl.data import RectangleSet
 from whorl.evaluation import AngleTable
-from whorl.evaluation.charts import COMPARED, draw_angles, draw_comparison
-from whorl.evaluation.noise_chart import draw_noise, spectrum
+from whorl.evaluation.charts import COMPARED, PAPER, draw_angles, draw_comparison, result_table
+from whorl.evaluation.noise_chart import _gaussian_power, draw_noise, draw_report, spectrum
 from whorl.evaluation.reproduction import Measured
 from whorl.metrics import psnr
 from whorl.networks import load_card
@@ -133,3 +134,38 @@ def test_the_noise_of_colours_is_drawn_in_their_colours(drawn):
     assert slopes == pytest.approx([0.5, 1.0, 0.0])
     red, green, blue = ([int(line.get_color()[k : k + 2], 16) for k in (1, 3, 5)] for line in lines)
     assert (np.argmax(red), np.argmax(green), np.argmax(blue)) == (0, 1, 2)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.6, 1.3])
+def test_the_dashed_spectrum_is_that_of_simulated_noise(width):
+    """The response of the smoothing that makes the noise to a single pixel has its power at every frequency."""
+    pixel = torch.zeros(64, 64, dtype=torch.float64)
+    pixel[0, 0] = 1
+    power = torch.fft.fft2(smoothed(pixel, width)).abs().square()
+    places = torch.arange(33)
+    assert torch.allclose(_gaussian_power(places.double() / 64, width), power[0, places], rtol=1e-9, atol=1e-12)
+
+
+def test_the_table_sets_the_claims_of_the_paper_beside_what_was_measured():
+    table = result_table([measured("isotropic-0.41", 20.0, 30.0), measured("whorl-28", 29.0, 34.0)])
+    rows = dict(zip(("known", "own"), zip(*(column.cells for column in table.columns), strict=True), strict=True))
+    claim = PAPER["isotropic-0.41"]
+    # Of 20, 25 and 30 dB the variance is 50 / 3.
+    assert rows["known"][:3] == ("isotropic-0.41", f"{claim.variance:.3g}", "17")
+    assert rows["known"][4:] == (f"{claim.psnr_45:.1f}" if claim.psnr_45 else "–", "25.00", "25.00")
+    assert rows["own"][:2] == ("whorl-28", "–")
+    assert rows["own"][3:] == ("–", "–", "31.50", "31.50")
+
+
+@pytest.mark.parametrize(("channels", "shape"), [(1, (40, 50)), (2, (40, 50)), (3, (40, 50, 3))])
+def test_the_sheet_shows_colours_or_the_first_channel(drawn, channels, shape):
+    model = NoiseModel((0.0,), (25.0,), (0.0,), 0.0, 255.0)
+    before = 100 + 5 * torch.randn(channels, 40, 50, generator=torch.Generator().manual_seed(0))
+    after = torch.full_like(before, 100.0)
+    draw_report(before, after, [before[None]], model, ("title", "text"), "a.png")
+    ((figure, _),) = drawn
+    shown = [axes.get_images()[0].get_array() for axes in figure.axes if axes.get_images()]
+    assert [each.shape for each in shown] == [shape] * 3
+    first = np.asarray(shown[2], float).reshape(40, 50, -1)[..., 0]
+    exact = (255 * ((before[0] - after[0]) / 5 + 3) / 6).clamp(0, 255).numpy()
+    assert np.abs(first - exact).max() <= 1

@@ -101,7 +101,7 @@ class AngleTable:
         Images differ in how their content changes as the scene turns. With ``n`` images that leaves an expected
         variance of (residual variance after image and angle effects) / n even for a perfectly invariant network.
         """
-        each = 10 * torch.log10(self.value_range**2 / self.errors.double())
+        each = 10 * torch.log10(self.errors.double())  # the range of values would shift all of them
         angles, images = each.shape
         if images < 2 or angles < 2:
             return float("nan")
