@@ -90,3 +90,33 @@ def test_what_is_missing_is_said(tmp_path, whorl_command, pictures):
         answer = whorl_command(*words)
         assert answer.code == 2
         assert message in answer.err
+
+
+TINY = ("--noise", 25, "--batch", 1, "--size", 24)
+
+
+def test_a_shipped_network_is_fine_tuned_and_the_gain_is_told(tmp_path, whorl_command, pictures):
+    out = tmp_path / "run"
+    words = ("train", "mine", "--from", "photo-8k", "--old", pictures, "--data", pictures, *TINY, "--out", out)
+    answer = whorl_command(*words, "--steps", 3)
+    assert answer.code == 0, answer.err
+    held, old = (line for line in answer.out.splitlines() if line.startswith("on "))
+    assert held.startswith("on pictures held back: ")
+    assert old.startswith("on the old pictures: ")
+    before, after = (float(word) for word in held.split(":")[1].replace("->", "").split()[:2])
+    assert before > 24  # of a trained network; starting values leave the noise, at 20.2 dB
+    assert abs(after - before) < 3
+    assert "mine: step 1/3" in answer.err
+    assert "left" in answer.err
+    table = (out / "metrics.csv").read_text().splitlines()
+    assert table[0] == "epoch,loss,psnr,seconds,held_back_psnr"
+    assert len(table) == 2
+    with Image.open(out / "curve.png") as curve:
+        assert curve.size[0] > 300
+
+
+def test_own_networks_are_compared_with_the_noise_and_a_shipped_one(tmp_path, whorl_command, pictures):
+    answer = whorl_command("evaluate", "photo-8k", "--data", pictures, "--beside", "photo-grey")
+    assert answer.code == 0, answer.err
+    assert "noisy: 20." in answer.out
+    assert "photo-grey: " in answer.out

@@ -4,6 +4,7 @@ import re
 import tomllib
 from importlib.resources import files as package_files
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 
 import dask.array as da
@@ -24,7 +25,7 @@ def test_manifest_names_what_exists():
     manifest = (package_files("whorl") / "napari.yaml").read_text()
     named = re.findall(r'python_name: "whorl\.plugin\.widgets:(\w+)"', manifest)
     source = (Path(plugin.__file__).parent / "widgets.py").read_text()
-    assert len(named) == 2
+    assert len(named) == 3
     assert all(f"class {name}(" in source for name in named)
     assert set(re.findall(r"command: ([\w.-]+)", manifest)) == set(re.findall(r"id: ([\w.-]+)", manifest))
     # napari finds a plugin by the name of its distribution, and commands by that of their plugin.
@@ -221,3 +222,60 @@ def test_a_preview_can_be_given_up():
 def test_too_few_axes_for_a_volume_are_refused():
     with pytest.raises(ValueError, match="too few for a volume"):
         plugin.filter_layer(layer(np.zeros((9, 8))), contrast=9.0, volume=True)
+
+
+def test_time_follows_from_the_noise_and_a_faint_noise_is_not_made_worse():
+    clean = 100 + 60 * np.sin(np.arange(64) / 5.0) * np.cos(np.arange(64)[:, None] / 7.0)
+    noisy = clean + np.random.default_rng(0).normal(0, 5, clean.shape)
+    result, how, _ = plugin.filter_layer(layer(noisy, scale=(1.0, 1.0)))
+    assert np.square(result - clean).mean() < 0.5 * np.square(noisy - clean).mean()
+    np.testing.assert_allclose(result, whorl.diffuse(noisy), rtol=1e-6)
+    assert "time 5" not in how["name"]
+
+
+def test_a_layer_keeps_how_and_where_it_is_shown():
+    shown = layer(np.random.default_rng(0).normal(size=(24, 25)))
+    vars(shown).update({"rotate": 30.0, "shear": [0.1], "affine": np.eye(3), "units": ("um", "um"), "gamma": 0.7})
+    vars(shown).update({"colormap": "magma", "metadata": {"dye": "DAPI"}, "contrast_limits": (0.0, 2.0)})
+    kept = ("rotate", "shear", "affine", "units", "gamma", "colormap", "metadata", "contrast_limits")
+    for _, how, _ in (plugin.filter_layer(shown, contrast=1.0, time=1.0), plugin.denoise_layer(shown, noise=1.0)):
+        assert all(how[name] is getattr(shown, name) for name in kept)
+    shown.rgb, shown.data = True, np.zeros((24, 25, 3), np.uint8)
+    assert "colormap" not in plugin.filter_layer(shown, contrast=1.0, time=1.0)[1]
+
+
+def test_layers_of_several_resolutions_are_filtered_at_the_finest():
+    fine = np.random.default_rng(0).normal(100, 9, (40, 50)).astype(np.float32)
+    several = layer([fine, fine[::2, ::2], fine[::4, ::4]])
+    several.multiscale = True
+    result, how, _ = plugin.filter_layer(several, "perona-malik", contrast=9.0, time=1.0)
+    assert how["multiscale"]
+    assert [level.shape for level in result] == [(40, 50), (20, 25), (10, 13)]
+    np.testing.assert_array_equal(result[0], whorl.diffuse(fine, "perona-malik", contrast=9.0, time=1.0))
+    np.testing.assert_array_equal(result[2], result[0][::4, ::4])
+
+
+def test_labels_are_filled_in():
+    ramp = np.tile(np.arange(0, 160, 10, dtype=np.uint8), (16, 1))
+    marked = np.zeros((16, 16), int)
+    marked[4:9, 4:9] = 3
+    result, how, _ = plugin.fill_layer(layer(np.stack([np.where(marked, 0, ramp)] * 2)), layer(marked))
+    assert np.abs(result.astype(int) - ramp).max() <= 3
+    assert "filled in" in how["name"]
+    with pytest.raises(ValueError, match="Make labels for this image"):
+        plugin.fill_layer(layer(ramp), layer(marked[:5]))
+
+
+def test_a_measurement_can_be_given_up():
+    job, ends = plugin.Job(), Event()
+    job.cancelled = True
+    with pytest.raises(plugin.Cancelled):
+        job.measured(ends.wait)
+    ends.set()
+    assert plugin.Job().measured(lambda: 7) == 7
+
+
+def test_sample_data_are_layers():
+    (picture, _, kind), (scratch, _, other) = plugin.noisy_scene()
+    assert (kind, other) == ("image", "labels")
+    assert picture.shape == scratch.shape

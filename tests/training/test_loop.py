@@ -185,7 +185,7 @@ def test_progress_tells_loss_psnr_and_remaining_time(pairs, network, capsys):
     said = capsys.readouterr().err
     assert "little: epoch 4/4  loss " in said
     assert "dB" in said
-    assert "0 s remaining" in said
+    assert "0:00 left" in said
 
 
 def test_the_time_that_remains_falls_to_nothing(pairs, network):
@@ -205,7 +205,8 @@ def test_the_time_that_remains_falls_to_nothing(pairs, network):
 
 def test_lines_are_written_now_and_then_and_at_the_end(pairs, network, capsys):
     train(network, pairs, QUICK, progress=Lines("little", every=3600.0))
-    assert [line.split()[2] for line in capsys.readouterr().err.splitlines()] == ["1/4", "4/4"]
+    first, last = (line.split()[1:3] for line in capsys.readouterr().err.splitlines())
+    assert (first[0], last) == ("step", ["epoch", "4/4"])
 
 
 def test_progress_bar(pairs, network, monkeypatch, capsys):
@@ -243,3 +244,47 @@ def test_the_cosine_schedule_begins_at_the_rate_and_ends_near_zero(network, pair
         method.epoch(number)
         rates.append(method.optimiser.param_groups[0]["lr"])
     assert rates == pytest.approx([0.5 * (2 + 2**0.5 * side) / 4 for side in (2**0.5, 1, 0, -1)])
+
+
+class Interrupting(Reporter):
+    """Ctrl-C in the middle of an epoch, at its third step."""
+
+    def step(self, done, total, words, remaining):
+        if done % 4 == 3:
+            raise KeyboardInterrupt
+
+
+def small_run():
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Conv2d(2, 1, 3, padding=1))
+    clean = torch.rand(8, 1, 8, 8) * 255
+    return network, TensorPairs(clean + 20 * torch.randn(clean.shape), clean)
+
+
+@pytest.mark.filterwarnings("ignore:the training ended")
+def test_a_run_stopped_within_an_epoch_goes_on_from_its_last_step(tmp_path, monkeypatch):
+    monkeypatch.setattr("whorl.training.loop.WATCHED", 0.0)
+    config = TrainingConfig(epochs=2, batch=2, schedule="annealed", checkpoint_seconds=1e9)
+    whole, pairs = small_run()
+    expected = train(whole, pairs, config)
+    network, pairs = small_run()
+    place = tmp_path / "run.safetensors"
+    with pytest.raises(KeyboardInterrupt):
+        train(network, pairs, config, checkpoint=place, progress=Interrupting())
+    steps = read_checkpoint(place).tensors["optimiser.step.0.weight"]
+    assert int(steps) == 3  # of the first epoch, which has four
+    again, pairs = small_run()
+    history = train(again, pairs, config, checkpoint=place)
+    assert all(torch.equal(a, b) for a, b in zip(again.parameters(), whole.parameters(), strict=True))
+    assert [row.loss for row in history.epochs] == pytest.approx([row.loss for row in expected.epochs])
+    longer, pairs = small_run()
+    more = TrainingConfig(epochs=3, batch=2, schedule="annealed", checkpoint_seconds=1e9)
+    assert len(train(longer, pairs, more, checkpoint=place).epochs) == 3
+
+
+@pytest.mark.filterwarnings("ignore:the training ended")
+def test_a_run_without_gain_ends_early():
+    network, pairs = small_run()
+    config = TrainingConfig(epochs=50, batch=4, patience=2)
+    history = train(network, pairs, config, check=lambda: 20.0)
+    assert (len(history.epochs), history.stopped) == (3, "no gain")

@@ -1,5 +1,6 @@
 """``whorl evaluate``: PSNR over the rotation angle of a trained network."""
 
+from itertools import product
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ def command(
     network: Annotated[str, typer.Argument(help="Name of a trained network, or path of a model card.")],
     data: Annotated[str, option("--data FOLDER", "Photographs, for a network of that kind.")] = "",
     noise: Annotated[float, option("--noise SD", "Noise added to the photographs.")] = 25.0,
+    beside: Annotated[str, option("--beside NAME", "Another network to compare with on photographs.")] = "",
     images: Annotated[int, option("--images", "Test images per angle; the paper's test has 50.", min=1)] = 5,
     turning: Annotated[str, option("--turning", "What turns: scene or rectangles.")] = "scene",
     edges: Annotated[str, option("--edges", "Rendering of edges: analytic, 4x4 or hard.")] = "analytic",
@@ -52,7 +54,7 @@ def command(
     torch.set_flush_denormal(True)
     card: ModelCard = load_card(network)
     if data or isinstance(card.network, PhotoSpec):
-        _photographs(card, data, noise, seeds, device, as_json=as_json, quiet=quiet)
+        _photographs(card, data, noise, seeds, device, beside, as_json=as_json, quiet=quiet)
         return
     try:
         degrees = tuple(int(word) for word in angles.split(",")) if angles else ANGLES
@@ -73,12 +75,14 @@ def command(
         typer.echo(f"  mean {table.mean:.2f} dB, variance {table.variance:.3g} dB² (population, over the angles)")
 
 
-def _photographs(card: Any, data: str, noise: float, seeds: int, device: str, *, as_json: bool, quiet: bool) -> None:
+def _photographs(
+    card: Any, data: str, noise: float, seeds: int, device: str, beside: str, *, as_json: bool, quiet: bool
+) -> None:
     from whorl.cli.progress import progress
     from whorl.data.photographs import photographs
     from whorl.evaluation.angles import denoised_psnr
     from whorl.foundations.strict_json import strict_json
-    from whorl.networks import Denoiser
+    from whorl.networks import Denoiser, load, photo_networks
 
     if not data:
         raise ValueError(f"{card.name}: a network for photographs. Say with --data which folder of pictures to take.")
@@ -86,19 +90,27 @@ def _photographs(card: Any, data: str, noise: float, seeds: int, device: str, *,
         raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
     remover = Denoiser(card.build().to(device), noise)
     pictures = photographs(data, remover.network.channels or 1)
-    found = {}
-    with progress(
-        f"{card.name} on {len(pictures)} pictures", total=seeds * len(pictures), quiet=quiet or as_json
-    ) as on:
-        for seed in range(seeds):
-            found[seed] = denoised_psnr(remover, pictures, noise, seed, device=device, advance=on)
-    means = {seed: sum(psnr.values()) / len(psnr) for seed, psnr in found.items()}
-    mean = sum(means.values()) / len(means)
+    if not beside and card.name not in photo_networks():  # own networks are compared with the one of the package
+        beside = "photo-colour" if remover.network.channels == 3 else "photo-grey"
+    removers: dict[str, Any] = {"": remover, "noisy": lambda u: u}
+    if beside:
+        removers[beside] = Denoiser(load(beside).to(device), noise)
+    found: dict[str, dict[int, dict[str, float]]] = {name: {} for name in removers}
+    total = seeds * len(pictures) * len(removers)
+    with progress(f"{card.name} on {len(pictures)} pictures", total=total, quiet=quiet or as_json) as on:
+        for name, seed in product(removers, range(seeds)):
+            found[name][seed] = denoised_psnr(removers[name], pictures, noise, seed, device=device, advance=on)
+    each = {name: {k: sum(psnr.values()) / len(psnr) for k, psnr in by.items()} for name, by in found.items()}
+    others = {name: sum(by.values()) / len(by) for name, by in each.items()}
+    means, mean = each[""], others.pop("")
     if as_json:
-        record = {"network": card.name, "data": data, "noise": noise, "mean": mean, "by_seed": means, "psnr": found}
+        record = {"network": card.name, "data": data, "noise": noise, "mean": mean, "by_seed": means, "psnr": found[""]}
+        record |= {"beside": others}
         typer.echo(strict_json(record))
         return
     typer.echo(f"{card.name}, {len(pictures)} pictures of {data}, noise {noise:g}")
     for seed, value in means.items():
         typer.echo(f"  seed {seed}: {value:.3f} dB")
     typer.echo(f"  mean {mean:.3f} dB")
+    for name, value in others.items():
+        typer.echo(f"  {name}: {value:.3f} dB ({mean - value:+.3f} by {card.name})")

@@ -10,6 +10,7 @@ from whorl.cli.options import DeviceName, Quiet, Seed, Threads, option, prepare
 EXAMPLES = (
     "whorl train photo-27k --data pictures/ --noise 25 --out runs/mine",
     "whorl train photo-8k --data pictures/ --noise 25 --steps 3000 --batch 4 --size 48 --out runs/small",
+    "whorl train mine --from photo-27k --data pictures/ --steps 300 --batch 4 --size 48 --out runs/mine",
     "whorl train anisotropic-0.41 --out runs/anisotropic",
     "whorl train isotropic-0.5 --protocol converged --seed 1 --out runs/isotropic",
     "whorl train anisotropic-0.41 --optimiser gauss-newton --out runs/newton",
@@ -24,7 +25,10 @@ def command(
     noise: Annotated[
         float | None, option("--noise SD", "Noise on photographs. Default: as the network is made.")
     ] = None,
-    steps: Annotated[int, option("--steps", "Steps of training on photographs.", min=1)] = 12000,
+    steps: Annotated[int, option("--steps", "Steps of training on photographs; more prolong a run.", min=1)] = 12000,
+    start: Annotated[str, option("--from NAME", "Fine-tune this trained network for photographs, or file.")] = "",
+    old: Annotated[str, option("--old FOLDER", "Pictures as --from was trained on, to tell what it loses there.")] = "",
+    patience: Annotated[int, option("--patience", "Stop after so many epochs without gain; 0: never.", min=0)] = 0,
     protocol: Annotated[
         str, option("--protocol", "Settings to start from: paper, converged or gauss-newton.")
     ] = "paper",
@@ -50,13 +54,14 @@ def command(
     """Train a network on noisy photographs, or on noisy rectangle scenes.
 
     With --data a network for photographs learns from noisy patches of the pictures in a folder; every 33rd picture is
-    held back to show how well it does on pictures it has not seen.
+    held back to show how well it does on pictures it has not seen. With --from a trained network learns your pictures;
+    the PSNR on those held back, and on the pictures of --old, is told before and after.
 
     The run can be interrupted or killed at any moment: the same command goes on from its checkpoint and ends with the
     same parameters. Started by torchrun, all processes train one network together.
 
-    OUT receives checkpoint.safetensors and, at the end, network.safetensors, which `whorl evaluate`, `whorl denoise`
-    and `whorl.load` read.
+    OUT receives checkpoint.safetensors, metrics.csv, curve.png and, at the end, network.safetensors, which
+    `whorl evaluate`, `whorl denoise` and `whorl.load` read.
     """
     import dataclasses
 
@@ -66,22 +71,25 @@ def command(
     from whorl.training import PROTOCOLS
     from whorl.training.distributed import join_team
     from whorl.training.history import show
-    from whorl.training.recipe import Recipe, Scenes, photo_recipe
+    from whorl.training.recipe import Recipe, Scenes, gains, photo_recipe
+    from whorl.training.records import Recorded
 
-    spec = named(name)
+    spec = None if start else named(name)
     if protocol not in PROTOCOLS:
         raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")
-    given = {"batch": batch, "rate": rate, "checkpoint_seconds": checkpoint_seconds}
+    given = {"batch": batch, "rate": rate, "checkpoint_seconds": checkpoint_seconds, "patience": patience or None}
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-    if data or isinstance(spec, PhotoSpec):
+    if data or start or isinstance(spec, PhotoSpec):
         if not data:
             raise ValueError(f"{name}: a network for photographs. Say with --data which folder of pictures to take.")
-        recipe = photo_recipe(name, Path(data), noise, steps, seed=seed, size=size or 64, **changes)
+        changes |= {"seed": seed, "size": size or 64}
+        recipe = photo_recipe(name, Path(data), noise, steps, start or None, **changes)
     else:
         more = {"optimiser": optimiser, "epochs": epochs}
         changes |= {key: value for key, value in more.items() if value is not None}
         base = PROTOCOLS["gauss-newton"] if optimiser == "gauss-newton" and protocol == "paper" else PROTOCOLS[protocol]
         scenes = RectangleSet(images, "train", turning=turning, edges=edges, size=size or 256)  # type: ignore[arg-type]
+        assert spec is not None
         recipe = Recipe(spec, Scenes(scenes, angle), dataclasses.replace(base, **changes)).with_seed(seed)
     team, own = join_team(prepare(device, threads))
     card = Path(out) / f"network{ENDING}"
@@ -90,11 +98,16 @@ def command(
             device=own,
             checkpoint=Path(out) / f"checkpoint{ENDING}",
             team=team,
-            progress=show(name, quiet=quiet or not team.leads),
+            progress=(told := Recorded(Path(out), show(name, quiet=quiet or not team.leads)) if team.leads else None),
         )
-        if team.leads:
+        if team.leads and told is not None:
+            told.write(history)
             recipe.card(name, {seed: (trained, history)}).write(card)
             if not quiet:
                 typer.echo(f"{card}: {history.last.words} on the training images")
+                if history.stopped == "no gain":
+                    typer.echo(f"stopped after {len(history.epochs)} epochs: {patience} without gain")
+                for where, before, after in gains(recipe, trained, old, own):
+                    typer.echo(f"on {where}: {before:.2f} -> {after:.2f} dB ({after - before:+.2f})")
     finally:
         team.leave()

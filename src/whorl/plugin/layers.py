@@ -7,7 +7,9 @@ computes the windows it shows. The pixel size is the layer's scale, of which the
 
 import math
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from dataclasses import replace
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,12 @@ from torch import Tensor
 from whorl import large, models
 from whorl.automatic import Filtering
 from whorl.automatic.samples import samples_read
+from whorl.data.plate import Plate
+from whorl.data.synthetic import render
 from whorl.files.layout import pixel_aspect
 from whorl.foundations.samples import working_dtype
 from whorl.images import diffuse
+from whorl.inpainting import inpaint
 
 LayerData = tuple[Any, dict[str, Any], str]
 Run = Callable[..., Any]
@@ -40,7 +45,26 @@ class Job:
     """How far a computation is, and whether it shall go on; read and written from different threads."""
 
     def __init__(self) -> None:
-        self.share, self.cancelled = 0.0, False
+        self.share, self.cancelled, self.measuring = 0.0, False, False
+
+    def measured(self, measure: Callable[[], Any]) -> Any:
+        """The result of a measurement, which is left to itself where nobody waits for it any more."""
+        found: Future[Any] = Future()
+
+        def run() -> None:
+            try:
+                found.set_result(measure())
+            except BaseException as error:
+                found.set_exception(error)
+
+        self.measuring = True
+        Thread(target=run, daemon=True).start()
+        try:
+            while not wait([found], timeout=0.05).done:
+                self.advance(0.0)
+        finally:
+            self.measuring = False
+        return found.result()
 
     def advance(self, share: float) -> None:
         """Another part is done; raises :class:`Cancelled` if nobody waits for the rest."""
@@ -63,29 +87,48 @@ def contrast_range(dtype: Any, limits: tuple[float, float]) -> float:
     return float(limits[1] - limits[0]) or 1.0
 
 
+KEPT = ("scale", "translate", "rotate", "shear", "affine", "units", "axis_labels", "metadata", "opacity", "blending")
+OF_GREY = ("colormap", "gamma", "contrast_limits")
+"""What a new layer has of the old one, and what only layers without colours have."""
+
+
+class _Finest:
+    """A layer of several resolutions, seen as its finest one."""
+
+    def __init__(self, layer: Any) -> None:
+        self.data, self._layer = layer.data[0], layer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._layer, name)
+
+
+def _finest(layer: Any) -> Any:
+    return _Finest(layer) if getattr(layer, "multiscale", False) else layer
+
+
 def filter_layer(
     layer: Any,
     model: str = "weickert-brox",
     contrast: float = 0.0,
-    time: float = 5.0,
+    time: float = 0.0,
     sigma: float | None = None,
     job: Job | None = None,
     *,
     volume: bool = False,
 ) -> LayerData:
-    """The filtered image as the data of a new layer. Contrast 0 means: from the noise of the image.
+    """The filtered image as the data of a new layer. Contrast or time 0 means: from the noise of the image.
 
     With ``volume`` the last three axes are filtered together.
     """
-    job = job or Job()
-    built, contrast = _built(layer, model, contrast, time, sigma, 3 if volume else 2)
+    job, whole, layer = job or Job(), layer, _finest(layer)
+    built, contrast, time = _built(layer, model, contrast, time, sigma, 3 if volume else 2, job)
     if volume:
         result = _each(layer, 3, job, _in_memory(built, time))
     else:
         result = _each(
             layer, 2, job, lambda plane, tell, **how: large.map(plane, built, time=time, advance=tell, **how)
         )
-    return _like(layer, result, f"{model}{' in space' if volume else ''}, contrast {contrast:.4g}, time {time:g}")
+    return _like(whole, result, f"{model}{' in space' if volume else ''}, contrast {contrast:.4g}, time {time:g}")
 
 
 def preview_plane(
@@ -93,7 +136,7 @@ def preview_plane(
     place: tuple[int, ...],
     model: str = "weickert-brox",
     contrast: float = 0.0,
-    time: float = 5.0,
+    time: float = 0.0,
     sigma: float | None = None,
     job: Job | None = None,
     *,
@@ -104,8 +147,8 @@ def preview_plane(
     In a volume the planes around it are filtered along, as many as the flow looks at: up to 24 on either side the
     preview has the voxels of the result, beyond that nearly so.
     """
-    job = job or Job()
-    built, _ = _built(layer, model, contrast, time, sigma, 3 if volume else 2)
+    job, layer = job or Job(), _finest(layer)
+    built, _, time = _built(layer, model, contrast, time, sigma, 3 if volume else 2, job)
     run = _in_memory(built, time)
     if not volume:
         return _passing_alpha(layer, np.asarray(layer.data[place]), run, job.advance)
@@ -126,25 +169,57 @@ def denoise_layer(layer: Any, network: str = "auto", noise: float = 0.0, job: Jo
     from whorl.denoising import Denoising
 
     policy, channels = Denoising(None if network == "auto" else network, noise or None), 3 if layer.rgb else 1
-    found, job = policy.measured(lambda: _samples(layer)), job or Job()
+    job, whole, layer = job or Job(), layer, _finest(layer)
+    found = job.measured(lambda: policy.measured(lambda: _samples(layer)))
     if found == 0:
-        return _like(layer, layer.data, "no noise found, copied")
+        return _like(whole, layer.data, "no noise found, copied")
     one = replace(policy, noise=found)  # for all planes
     result = _each(layer, 2, job, lambda plane, tell, **how: large.map(plane, one, advance=tell, **how))
     told = f"{found:.4g}" if isinstance(found, float) else str(found).splitlines()[0]
-    return _like(layer, result, f"denoised by {policy.name(channels)}, noise {told}")
+    return _like(whole, result, f"denoised by {policy.name(channels)}, noise {told}")
+
+
+def fill_layer(layer: Any, labels: Any, job: Job | None = None) -> LayerData:
+    """The image with every labelled pixel filled in from around it, plane by plane, as the data of a new layer.
+
+    The labels have the axes of the image without colours, or those of one plane, which then holds for all.
+    """
+    job, whole, layer, mask = job or Job(), layer, _finest(layer), np.asarray(_finest(labels).data) != 0
+    shape = layer.data.shape[: layer.data.ndim - bool(layer.rgb)]
+    if mask.shape not in (shape, shape[-2:]):
+        raise ValueError(f"the labels have shape {mask.shape}, the image {shape}. Make labels for this image.")
+    masks = iter(np.broadcast_to(mask, shape).reshape(-1, *shape[-2:]))
+    sizes = pixel_aspect(tuple(float(abs(size)) for size in layer.scale)[-2:])
+
+    def filled(plane: Any, tell: Callable[[float], None], **how: Any) -> Any:
+        holes = next(masks)
+        tell(1.0)
+        if not holes.any():
+            return np.asarray(plane)
+        return inpaint(np.asarray(plane), holes.copy(), spacing=sizes, report=lambda distance: tell(0.0), **how)
+
+    return _like(whole, _each(layer, 2, job, filled), "filled in")
+
+
+def noisy_scene() -> list[LayerData]:
+    """Sample data: a drawing with noise, and labels over a scratch to be filled in."""
+    clean = render(Plate(), 256)[0, 0].numpy()
+    noisy = np.clip(clean + np.random.default_rng(0).normal(0, 20, clean.shape), 0, 255).astype(np.uint8)
+    scratch = np.zeros(clean.shape, np.uint8)
+    scratch[120:126, 40:220] = 1
+    return [(noisy, {"name": "fingerprint with noise 20"}, "image"), (scratch, {"name": "scratch"}, "labels")]
 
 
 def _built(
-    layer: Any, model: str, contrast: float, time: float, sigma: float | None, axes: int
-) -> tuple[models.Model, float]:
-    """The model for the pixels or voxels of the layer, and its contrast."""
+    layer: Any, model: str, contrast: float, time: float, sigma: float | None, axes: int, job: Job
+) -> tuple[models.Model, float, float]:
+    """The model for the pixels or voxels of the layer, its contrast, and the time."""
     options = {"sigma": sigma} if models.row(model).sigma else {}
-    policy = Filtering(model, contrast or None, time, options=options, caller="whorl")
+    policy = Filtering(model, contrast or None, time or None, options=options, caller="whorl")
     scale = tuple(float(abs(size)) for size in layer.scale)[-axes:]
     pixel = (1.0,) * (axes - len(scale)) + scale
-    built, settings = policy.chosen(lambda: _samples(layer, axes), pixel_aspect(pixel))
-    return built, settings.contrast
+    built, settings = job.measured(lambda: policy.chosen(lambda: _samples(layer, axes), pixel_aspect(pixel)))
+    return built, settings.contrast, settings.time
 
 
 def _parts(layer: Any, axes: int) -> Iterator[Any]:
@@ -203,5 +278,16 @@ def _passing_alpha(layer: Any, part: Any, run: Run, tell: Callable[[float], None
 
 
 def _like(layer: Any, data: Any, what: str) -> LayerData:
-    how = {"name": f"{layer.name} ({what})", "rgb": bool(layer.rgb), "scale": layer.scale, "translate": layer.translate}
+    """The new layer: where and as the old one is shown, with as many resolutions."""
+    names = KEPT if layer.rgb else (*KEPT, *OF_GREY)
+    how = {name: getattr(layer, name) for name in names if hasattr(layer, name)}
+    how |= {"name": f"{layer.name} ({what})", "rgb": bool(layer.rgb)}
+    if getattr(layer, "multiscale", False):
+        data, how["multiscale"] = [_reduced(data, level.shape) for level in layer.data], True
     return data, how, "image"
+
+
+def _reduced(data: Any, shape: tuple[int, ...]) -> Any:
+    """Every second, fourth, ... pixel, for a coarser resolution of that shape."""
+    steps = [max(1, round(size / small)) for size, small in zip(data.shape, shape, strict=True)]
+    return data[tuple(slice(None, None, step) for step in steps)][tuple(slice(size) for size in shape)]

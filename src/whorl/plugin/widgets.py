@@ -8,14 +8,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from magicgui.widgets import CheckBox, ComboBox, Container, FloatSpinBox, ProgressBar, PushButton, create_widget
-from napari.layers import Image
+from napari.layers import Image, Labels
 from napari.qt.threading import create_worker
 from napari.utils.notifications import show_info
 from qtpy.QtCore import QTimer
 
 from whorl.models import names, row
 from whorl.networks import available, photo_networks
-from whorl.plugin.layers import Cancelled, Job, LayerData, contrast_range, denoise_layer, filter_layer, preview_plane
+from whorl.plugin.layers import (
+    Cancelled,
+    Job,
+    LayerData,
+    contrast_range,
+    denoise_layer,
+    fill_layer,
+    filter_layer,
+    preview_plane,
+)
 
 if TYPE_CHECKING:
     import napari.viewer
@@ -55,7 +64,12 @@ class _LayerWidget(Container):  # type: ignore[misc]
             show_info("whorl: there is no image layer. Open a picture first.")
             return
         self.job = Job()
-        self.worker = create_worker(self.work(layer, self.job), _start_thread=False, _ignore_errors=True)
+        try:
+            work = self.work(layer, self.job)
+        except ValueError as error:
+            show_info(f"whorl: {error}")
+            return
+        self.worker = create_worker(work, _start_thread=False, _ignore_errors=True)
         self.worker.returned.connect(self._add)
         self.worker.errored.connect(self._failed)
         self.worker.finished.connect(self._ended)
@@ -68,7 +82,9 @@ class _LayerWidget(Container):  # type: ignore[misc]
         self.job.cancelled = True
 
     def _look(self) -> None:
-        self.bar.value = min(100, int(100 * self.job.share))
+        self.bar.max = 0 if self.job.measuring else 100  # without an end while the noise is measured
+        if not self.job.measuring:
+            self.bar.value = min(100, int(100 * self.job.share))
 
     def _add(self, found: LayerData) -> None:
         data, how, _ = found
@@ -89,7 +105,7 @@ class FilterWidget(_LayerWidget):
         self.model = ComboBox(label="Model", choices=names(), value="weickert-brox")
         self.volume = CheckBox(label="Volume (last three axes)", value=False, enabled=False)
         self.contrast = FloatSpinBox(label="Contrast (0: from the noise)", value=0.0, min=0.0, max=255.0)
-        self.time = FloatSpinBox(label="Time", value=5.0, min=0.0, max=10_000.0)
+        self.time = FloatSpinBox(label="Time (0: from the noise)", value=0.0, min=0.0, max=10_000.0)
         self.sigma = FloatSpinBox(label="Sigma", value=1.0, min=0.0, max=100.0, step=0.1, enabled=False)
         self.preview = CheckBox(label="Preview the current slice", value=False)
         numbers = [self.model, self.volume, self.contrast, self.time, self.sigma]
@@ -125,7 +141,7 @@ class FilterWidget(_LayerWidget):
         layer = self.layer.value
         if layer is not None:
             self.contrast.max = contrast_range(layer.dtype, tuple(layer.contrast_limits_range))
-            self.volume.enabled = layer.data.ndim - bool(layer.rgb) >= 3
+            self.volume.enabled = layer.ndim >= 3
             self.volume.value = self.volume.value and self.volume.enabled
 
     def _preview_soon(self) -> None:
@@ -153,9 +169,10 @@ class FilterWidget(_LayerWidget):
 
     def _place(self, layer: Image) -> tuple[int, ...]:
         """The index of the slice on show along the leading axes of the layer."""
-        leading = layer.data.ndim - bool(layer.rgb) - 2
+        data = layer.data[0] if layer.multiscale else layer.data
+        leading = data.ndim - bool(layer.rgb) - 2
         point = layer.world_to_data(self.viewer.dims.point)[-(leading + 2) :]
-        sizes = layer.data.shape[:leading]
+        sizes = data.shape[:leading]
         return tuple(min(max(round(float(p)), 0), size - 1) for p, size in zip(point, sizes, strict=False))
 
     def _show(self, layer: Image, plane: Any, job: Job) -> None:
@@ -189,3 +206,17 @@ class DenoiseWidget(_LayerWidget):
     def work(self, layer: Image, job: Job) -> Callable[[], LayerData]:
         network, noise = self.network.value, self.noise.value
         return lambda: denoise_layer(layer, network, noise, job)
+
+
+class FillWidget(_LayerWidget):
+    """Fill in what a layer of labels marks."""
+
+    def __init__(self, napari_viewer: "napari.viewer.Viewer") -> None:
+        self.labels = create_widget(annotation=Labels, label="Where (labels)")
+        super().__init__(napari_viewer, [self.labels])
+
+    def work(self, layer: Image, job: Job) -> Callable[[], LayerData]:
+        labels = self.labels.value
+        if labels is None:
+            raise ValueError("there is no layer of labels. Add one and paint over what is to be filled in.")
+        return lambda: fill_layer(layer, labels, job)

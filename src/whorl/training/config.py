@@ -46,8 +46,10 @@ class TrainingConfig:
         Gauss–Newton: starting damping, and the relative gain in loss below which a run has converged.
     peak : float
         Largest value of an image, for the PSNR.
+    patience : int
+        Epochs without gain on pictures held back after which the run ends; 0 takes all epochs.
     checkpoint_seconds : float
-        Least time between two checkpoints; 0 writes one after every epoch.
+        Least time between two checkpoints, also within an epoch; 0 writes one after every step.
 
     >>> TrainingConfig(epochs=0)
     Traceback (most recent call last):
@@ -72,9 +74,10 @@ class TrainingConfig:
     tolerance: float = 1e-4
     peak: float = 255.0
     checkpoint_seconds: float = 10.0
+    patience: int = 0
 
     def __post_init__(self) -> None:
-        for name, smallest in (("epochs", 1), ("batch", 1), ("seed", 0), ("images", 0), ("warmup", 0)):
+        for name, smallest in (("epochs", 1), ("batch", 1), ("seed", 0), ("images", 0), ("warmup", 0), ("patience", 0)):
             if getattr(self, name) < smallest:
                 raise ValueError(f"TrainingConfig({name}={getattr(self, name)}): must be at least {smallest}.")
         for name in ("rate", "damping", "peak"):

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from whorl.training.config import Derivatives, TrainingConfig
 from whorl.training.distributed import Team
-from whorl.training.method import Method, Seen, image_order, trainable
+from whorl.training.method import Begun, Method, Seen, Watch, image_order, trainable
 from whorl.training.pairs import Pairs
 
 
@@ -164,7 +164,7 @@ class GaussNewtonMethod(Method):
         self.damping = torch.tensor(config.damping, dtype=torch.float64)
         self.done = torch.tensor(0.0, dtype=torch.float64)
 
-    def epoch(self, number: int) -> Seen:
+    def epoch(self, number: int, begun: Begun | None = None, watch: Watch | None = None) -> Seen:
         """One accepted step, or the discovery that there is none."""
         self.network.eval()
         theta = self.parameters.get()

@@ -5,6 +5,8 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from whorl.training.method import Begun
+
 
 @dataclass(frozen=True)
 class Epoch:
@@ -39,11 +41,17 @@ class History:
 
     epochs: list[Epoch] = field(default_factory=list)
     stopped: str = ""
+    begun: Begun = field(default_factory=Begun)
 
     @property
     def last(self) -> Epoch:
         """The latest epoch."""
         return self.epochs[-1]
+
+    def idle(self, patience: int) -> bool:
+        """Whether pictures held back (or else all) have gained nothing for so many epochs; never for 0."""
+        values = [row.psnr if row.held_back is None else row.held_back for row in self.epochs]
+        return 0 < patience < len(values) and max(values[-patience:]) <= max(values[:-patience])
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -56,7 +64,10 @@ class History:
 
 
 class Reporter:
-    """Receives every finished epoch; this one shows nothing."""
+    """Receives every step and every finished epoch; this one shows nothing."""
+
+    def step(self, done: int, total: int, words: str, remaining: float) -> None:
+        """Step ``done`` of ``total`` of all epochs has ended."""
 
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
         """Epoch ``done`` of ``total`` has ended; ``remaining`` seconds are expected."""
@@ -71,12 +82,18 @@ class Lines(Reporter):
     def __init__(self, title: str = "train", every: float = 2.0) -> None:
         self.title, self.every, self.next = title, every, 0.0
 
+    def step(self, done: int, total: int, words: str, remaining: float) -> None:
+        """Write a line, from the first step on."""
+        if time.monotonic() >= self.next:
+            self.next = time.monotonic() + self.every
+            print(f"{self.title}: step {done}/{total}  {words}  {_clock(remaining)}", file=sys.stderr, flush=True)
+
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
         """Write the line."""
         if time.monotonic() >= self.next or done == total:
             self.next = time.monotonic() + self.every
             print(
-                f"{self.title}: epoch {done}/{total}  {row.words}  {remaining:.0f} s remaining",
+                f"{self.title}: epoch {done}/{total}  {row.words}  {_clock(remaining)}",
                 file=sys.stderr,
                 flush=True,
             )
@@ -96,18 +113,29 @@ class Bar(Reporter):
             TextColumn("{task.fields[words]}  {task.fields[left]}"),
             console=Console(stderr=True),
         )
-        self.title = title
+        self.title, self.stepping = title, False
         self.task = self.bar.add_task(title, total=None, words="", left="")
         self.bar.start()
 
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
         """Move the bar."""
-        left = f"{int(remaining) // 60}:{int(remaining) % 60:02d} remaining"
-        self.bar.update(self.task, completed=done, total=total, words=row.words, left=left)
+        if not self.stepping:
+            self.bar.update(self.task, completed=done, total=total)
+        self.bar.update(self.task, words=row.words, left=_clock(remaining))
+
+    def step(self, done: int, total: int, words: str, remaining: float) -> None:
+        """Move the bar."""
+        self.stepping = True
+        self.bar.update(self.task, completed=done, total=total, words=words, left=_clock(remaining))
 
     def close(self) -> None:
         """Leave the bar as it stands."""
         self.bar.stop()
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d} left" if minutes >= 60 else f"{minutes}:{rest:02d} left"
 
 
 def show(title: str, *, quiet: bool = False) -> Reporter:

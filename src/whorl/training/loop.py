@@ -18,8 +18,11 @@ from whorl.training.config import TrainingConfig
 from whorl.training.distributed import Team
 from whorl.training.gauss_newton import GaussNewtonMethod
 from whorl.training.history import Epoch, History, Reporter
-from whorl.training.method import Method, trainable
+from whorl.training.method import Begun, Method, trainable
 from whorl.training.pairs import Pairs
+
+WATCHED = 1.0
+"""Seconds between two looks at a running epoch: Ctrl-C loses no more, and no step that takes longer."""
 
 
 def train(
@@ -92,26 +95,47 @@ def train(
         meta = {"config": config.as_dict(), "identity": dict(identity or {})}
         if checkpoint is not None and checkpoint.exists():
             history = _resume(checkpoint, network, method, meta)
-        good, written = _snapshot(network, method), time.monotonic()
+        good, written, begun = _snapshot(network, method), time.monotonic(), history.begun
+        taken = written
 
         def keep() -> None:
             if checkpoint is not None and team.leads:
-                write_checkpoint(checkpoint, Checkpoint(good, {**meta, "history": history.as_dict()}))
+                kept = {"history": history.as_dict(), "begun": list(begun)}
+                write_checkpoint(checkpoint, Checkpoint(good, {**meta, **kept}))
+
+        def watch(done: Callable[[], Begun], step: int, steps: int) -> None:
+            """Tell of a step, and keep its state where some time has passed: a second, or a step that takes longer."""
+            nonlocal good, written, begun, taken
+            now = time.monotonic()
+            if now - taken < WATCHED and step > 1:
+                return
+            taken, so_far, before = now, done(), len(history.epochs)
+            state = _snapshot(network, method) if team.size == 1 and math.isfinite(so_far.loss) else {}
+            if state and all(bool(torch.isfinite(t).all()) for t in state.values()):
+                good, begun = state, so_far
+                if now - written >= config.checkpoint_seconds:
+                    keep()
+                    written = now
+            each, left = (now - start) / max(1, step - first), (config.epochs - before) * steps - step
+            loss, psnr = so_far.loss / so_far.images, so_far.psnr / so_far.images
+            words = f"loss {loss:.2f}  PSNR {psnr:.2f} dB  {1 / max(each, 1e-9):.2g} steps/s"
+            progress.step(before * steps + step, config.epochs * steps, words, left * each)
 
         try:
             while not history.stopped:
-                start = time.monotonic()
-                seen = method.epoch(len(history.epochs))
+                start, first = time.monotonic(), begun.steps
+                seen = method.epoch(len(history.epochs), begun, watch)
                 state = _snapshot(network, method)
                 if not math.isfinite(seen.loss) or not all(bool(torch.isfinite(t).all()) for t in state.values()):
                     _restore(network, method, good)
                     keep()
                     raise StabilityError(_diverged(seen.loss, len(history.epochs), config, checkpoint))
-                good = state
+                good, begun = state, Begun()
                 held_back = None if check is None or not team.leads else check()
                 history.epochs.append(Epoch(seen.loss, seen.psnr, time.monotonic() - start, held_back))
                 done = len(history.epochs)
                 history.stopped = "converged" if method.converged else "epochs" if done >= config.epochs else ""
+                history.stopped = history.stopped or ("no gain" if history.idle(config.patience) else "")
                 progress.epoch(done, config.epochs, history.last, _remaining(history, config))
                 late = time.monotonic() - began > seconds
                 if history.stopped or late or time.monotonic() - written >= config.checkpoint_seconds:
@@ -167,10 +191,16 @@ def _resume(path: Path, network: nn.Module, method: Method, meta: Mapping[str, A
     try:
         config, identity = dict(found.meta["config"]), found.meta["identity"]
         history = History.from_dict(found.meta["history"])
+        history.begun = Begun(*found.meta.get("begun", ()))
     except (KeyError, TypeError):
         raise FileError(f"{path}: holds no training run. It is left untouched; choose another name.") from None
     config, wanted = {**TrainingConfig().as_dict(), **config}, dict(meta["config"])
     config["checkpoint_seconds"] = wanted["checkpoint_seconds"]  # changes nothing of the run
+    if wanted["epochs"] > config["epochs"]:  # prolonged
+        config["epochs"], history.stopped = wanted["epochs"], ""
+    if wanted["patience"] != config["patience"]:
+        config["patience"] = wanted["patience"]
+        history.stopped = "" if history.stopped == "no gain" else history.stopped
     differing = [f"{n}: {config.get(n)!r} for {v!r}" for n, v in wanted.items() if config.get(n) != v]
     differing += [f"{n}: {identity.get(n)!r} for {v!r}" for n, v in meta["identity"].items() if identity.get(n) != v]
     if differing:

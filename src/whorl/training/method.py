@@ -1,7 +1,7 @@
 """How an epoch changes the parameters: the part of training that differs between optimisers."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 import torch
@@ -17,12 +17,28 @@ class Seen(NamedTuple):
     psnr: float
 
 
+class Begun(NamedTuple):
+    """The steps of an epoch that are done, and the sums of squared error and PSNR over the images seen in them."""
+
+    steps: int = 0
+    loss: float = 0.0
+    psnr: float = 0.0
+    images: int = 0
+
+
+Watch = Callable[[Callable[[], Begun], int, int], None]
+"""Takes a function that tells what is done of an epoch, the steps done, and the steps of the epoch."""
+
+
 class Method(ABC):
     """An optimiser with its state. Everything the next epoch depends on is in the network and in ``state``."""
 
     @abstractmethod
-    def epoch(self, number: int) -> Seen:
-        """Train for one epoch (or one second-order iteration)."""
+    def epoch(self, number: int, begun: Begun | None = None, watch: Watch | None = None) -> Seen:
+        """Train for one epoch (or one second-order iteration), or for what is left of one that has ``begun``.
+
+        ``watch`` is called after every step with what is done of the epoch, and with its steps in all.
+        """
 
     @abstractmethod
     def state(self) -> dict[str, Tensor]:

@@ -15,7 +15,7 @@ from whorl.data import RectangleSet
 from whorl.data.photographs import photographs, set_aside
 from whorl.evaluation.angles import denoised_psnr
 from whorl.evaluation.reproduction import PAPER
-from whorl.networks import DiffusionNetwork, ModelCard, TrainedNetwork, named
+from whorl.networks import DiffusionNetwork, ModelCard, TrainedNetwork, load, named
 from whorl.networks.cards import ENDING, Run
 from whorl.networks.denoiser import REFERENCE_LEVEL
 from whorl.networks.photo import PhotoSpec
@@ -129,6 +129,8 @@ class Recipe:
     network: Spec
     data: Scenes | Photographs = field(default_factory=Scenes)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    start: TrainedNetwork | None = None
+    """The network to go on from, as fine-tuning does; starting values otherwise."""
 
     def with_seed(self, seed: int) -> "Recipe":
         """The same with other pictures, noise and order of images."""
@@ -137,7 +139,8 @@ class Recipe:
 
     def identity(self) -> dict[str, Any]:
         """Plain values that tell this recipe's runs from those of others."""
-        return {"network": self.network.as_dict(), **self.data.identity()}
+        begun = {} if self.start is None else {"from": _digest(self.start)}
+        return {"network": self.network.as_dict(), **self.data.identity(), **begun}
 
     def pairs(self, device: torch.device | str = "cpu") -> Pairs:
         """What the network learns from."""
@@ -160,6 +163,8 @@ class Recipe:
         """
         torch.manual_seed(self.training.seed)
         network = self.network.build().to(device)
+        if self.start is not None:
+            network.load_state_dict(self.start.state_dict())
         pairs = self.data.pairs(network, self.training, device) if pairs is None else pairs
         if capture is None and isinstance(network, DiffusionNetwork):
             engine = engines.select(network.description, pairs.batch(torch.tensor([0]), 0)[0], learning=True).name
@@ -195,9 +200,20 @@ class Recipe:
         )
 
 
-def photo_recipe(name: str, folder: Path, noise: float | None = None, steps: int = 4000, **settings: Any) -> Recipe:
-    """The recipe of a named structure for photographs; ``noise`` replaces the levels it is made for."""
-    spec = named(name)
+def photo_recipe(
+    name: str,
+    folder: Path,
+    noise: float | None = None,
+    steps: int = 4000,
+    start: str | Path | None = None,
+    **settings: Any,
+) -> Recipe:
+    """The recipe of a named structure for photographs; ``noise`` replaces the levels it is made for.
+
+    With ``start``, the name or the file of a trained network, that one is fine-tuned: at a tenth of the rate.
+    """
+    network = None if start is None else load(start)
+    spec = named(name) if network is None else network.spec
     if not isinstance(spec, PhotoSpec):
         raise ValueError(f"{name}: not a network for photographs. Leave --data out.")
     if noise is not None:
@@ -205,8 +221,45 @@ def photo_recipe(name: str, folder: Path, noise: float | None = None, steps: int
             raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
         spec = dataclasses.replace(spec, noise=(noise, noise))
     data = Photographs(folder, spec.channels, steps, settings.pop("size", 64))
+    if network is not None:
+        settings = {"rate": 0.1 * PHOTO_TRAINING.rate, "warmup": 20} | settings
     given = {"turn": TURN.get(name, 0.0), "loss": "log" if spec.blind else "mse", "epochs": math.ceil(steps / EPOCH)}
-    return Recipe(spec, data, dataclasses.replace(PHOTO_TRAINING, **{**given, **settings}))
+    return Recipe(spec, data, dataclasses.replace(PHOTO_TRAINING, **{**given, **settings}), network)
+
+
+def gains(
+    recipe: Recipe, trained: TrainedNetwork, old: str | Path, device: torch.device | str
+) -> list[tuple[str, float, float]]:
+    """Of fine-tuning the PSNR before and after: on pictures held back, and on ``old`` ones where a folder is given."""
+    if recipe.start is None or not isinstance(recipe.data, Photographs):
+        return []
+    places = [("pictures held back", recipe.data)]
+    if old:
+        everything = photographs(old, recipe.data.channels)
+        places.append(("the old pictures", _Kept(Path(old), recipe.data.channels, held=everything)))
+    found = []
+    for words, data in places:
+        before, after = (data.check(network, device) for network in (recipe.start.to(device), trained))
+        if before is not None and after is not None:
+            found.append((words, before(), after()))
+    return found
+
+
+@dataclass(frozen=True)
+class _Kept(Photographs):
+    """Pictures that are all held back."""
+
+    held: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def pictures(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        return {}, self.held
+
+
+def _digest(network: TrainedNetwork) -> str:
+    """What tells the weights of a network from others."""
+    sums = [float(tensor.double().square().sum()) for tensor in network.state_dict().values()]
+    return f"{sum(sums):.12g}"
 
 
 def trained_cards(
