@@ -257,7 +257,8 @@ def denoise(
         with undisturbed(u), torch.no_grad():
             each: list[Any] = [remover.apply] * len(u)
             if levels is not None:
-                each = [replace(cast(Denoiser, remover.apply), noise=level) for level in each_page(levels.to(target))]
+                removers = cast(Denoiser | CommonDenoiser, remover.apply)
+                each = [removers.told(level) for level in each_page(levels.to(target))]
             shares = [Partly(apply, strength, apply.reach) for apply in each]
             pages = torch.cat([share(page.to(target)) for share, page in zip(shares, u.split(1), strict=True)])
             result = from_tensor(pages, image, channel_axis, page_axis)

@@ -48,6 +48,12 @@ class CommonDenoiser:
             found = torch.lerp(colours - colours.mean(1, keepdim=True) + smooth, found, self.kept)
         return found if self.share == 1 else torch.lerp(self.joint(u), found, self.share)
 
+    def told(self, level: "float | Tensor") -> "CommonDenoiser":
+        """The same for noise of another level, or of one for each pixel."""
+        factor = level / self.joint.noise
+        mean, colours, joint = (one.told(factor * one.noise) for one in (self.mean, self.colours, self.joint))
+        return replace(self, mean=mean, colours=colours, joint=joint)
+
     @property
     def reach(self) -> int:
         """How many pixels around a pixel the result depends on."""

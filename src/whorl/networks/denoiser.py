@@ -1,7 +1,7 @@
 """A trained network at work on pictures of any range and any noise level: the one place that knows of levels."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -101,6 +101,10 @@ class Denoiser:
         if isinstance(level, Tensor):
             return u + (level / smallest).clamp_max(1).square() * (found - u)
         return found if level >= smallest else u + (level / smallest) ** 2 * (found - u)
+
+    def told(self, level: float | Tensor) -> "Denoiser":
+        """The same for noise of another level, or of one for each pixel."""
+        return replace(self, noise=level)
 
     @property
     def coloured(self) -> float:
