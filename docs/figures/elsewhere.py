@@ -1,0 +1,48 @@
+"""Check how settings of other libraries translate: how far their results are from whorl's, in shares of the change."""
+
+import numpy as np
+from skimage.data import camera
+
+import whorl
+
+
+def share(theirs, ours, image):
+    """The difference of two results beside what filtering changed, both as root mean squares."""
+    return float(np.linalg.norm(theirs - ours) / np.linalg.norm(ours - image))
+
+
+def itk(image, conductance, step, steps):
+    import SimpleITK as sitk
+
+    picture = sitk.GetImageFromArray(image)
+    done = sitk.GradientAnisotropicDiffusion(picture, step, conductance, conductanceScalingUpdateInterval=1000,
+                                             numberOfIterations=steps)  # fmt: skip
+    slopes = np.gradient(image)
+    return sitk.GetArrayFromImage(done), conductance * float(np.sqrt(sum(s**2 for s in slopes).mean()))
+
+
+def opencv(image, kappa, step, steps):
+    import cv2
+
+    colour = cv2.merge([image.astype(np.uint8)] * 3)
+    return cv2.ximgproc.anisotropicDiffusion(colour, step, kappa, steps)[..., 0].astype(np.float32), 2 * kappa
+
+
+def main():
+    image = camera()[100:228, 200:328].astype(np.float32)
+    for name, call, value in (("ITK", itk, 1.0), ("ITK", itk, 3.0), ("OpenCV", opencv, 20.0), ("OpenCV", opencv, 40.0)):
+        try:
+            theirs, contrast = call(image, value, 0.125, 16)
+        except (ImportError, AttributeError) as missing:
+            print(name, missing)
+            continue
+        ours = whorl.diffuse(image, "perona-malik", contrast=contrast, time=2.0, diffusivity="exponential", alpha=0.0)
+        other = whorl.diffuse(
+            image, "perona-malik", contrast=2 * contrast, time=2.0, diffusivity="exponential", alpha=0.0
+        )
+        print(f"{name} {value:g}: contrast {contrast:.1f}, difference {share(theirs, ours, image):.2f} of the change, "
+              f"{share(theirs, other, image):.2f} with twice the contrast")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
