@@ -108,11 +108,9 @@ def source_stamp() -> int:
 @intrinsic
 def at(typing: Any, array: Any, index: Any) -> Any:
     """``array[index]`` of a contiguous array, without Python's negative indices: those would stop vectorisation."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(_address(context, builder, signature, arguments))
-
-    return array.dtype(array, types.intp), generate
+    return array.dtype(array, types.intp), lambda context, builder, *call: builder.load(
+        _address(context, builder, *call)
+    )
 
 
 @intrinsic
@@ -144,11 +142,7 @@ def expect(typing: Any, array: Any, index: Any) -> Any:
 @intrinsic
 def fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """``a * b + c`` with one rounding."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fma(*arguments)
-
-    return a(a, a, a), generate
+    return a(a, a, a), lambda context, builder, signature, arguments: builder.fma(*arguments)
 
 
 def elementary(build: Callable[[Any, Any], Any]) -> Callable[[float], float]:
@@ -156,10 +150,7 @@ def elementary(build: Callable[[Any, Any], Any]) -> Callable[[float], float]:
 
     @intrinsic
     def function(typing: Any, x: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return build(builder, *arguments)
-
-        return x(x), generate
+        return x(x), lambda context, builder, signature, arguments: build(builder, *arguments)
 
     return function
 

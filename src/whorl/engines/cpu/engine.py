@@ -42,8 +42,7 @@ class NumbaEngine(ForwardEngine):
         step, steer, only = steps.step, u if steps.frozen else None, len(steps.numbers) == 1
         form, values, mixes = form_of(step), _values(step, steps.numbers), list(steps.mixes)
         if form.flux.cell == "wide":
-            # Every step looks back two iterates at most: three images take turns, and no memory is asked for anew.
-            free = [out if only and out is not None else fresh(u) for _ in range(min(len(values), 3))]
+            free = _turns(steps, u, out)
             return steps.one_by_one(u, lambda u, k: wide_step(form, u, values[k], free[k % 3], steer))
         if form.flux.order == 2 and (form.flux.name, form.diffusivity) != ("laplacian", "homogeneous"):
             into = out if only else None
@@ -68,9 +67,7 @@ class NumbaEngine(ForwardEngine):
         form, steer = form_of(steps.step, 3), u if steps.frozen else None
         pairs = [each[:2] for each in _values(steps.step, steps.numbers)]
         if form.flux.cell == "wide":
-            free = [fresh(u) for _ in range(min(len(pairs), 3))]  # as in the plane
-            if len(pairs) == 1 and out is not None:
-                free = [out]
+            free = _turns(steps, u, out)
             return steps.one_by_one(u, lambda u, k: wide_volume_step(form, u, pairs[k], steer, free[k % 3]))
         if steps.step.fidelity is None and steps.step.kept is None:
             return advance_volume(form, u, pairs, steps.mixes, steer=steer, out=out)
@@ -101,6 +98,11 @@ def _values(step: Step, numbers: Sequence[Numbers]) -> list[Numbers]:
             own = own or Numbers(1.0, *step.own()).plain()
             found.append(own._replace(tau=float(each.tau)))
     return found
+
+
+def _turns(steps: Steps, u: Tensor, out: Tensor | None) -> list[Tensor]:
+    """Every step looks back two iterates at most: three images take turns, and no memory is asked for anew."""
+    return [out] if len(steps.numbers) == 1 and out is not None else [fresh(u) for _ in steps.numbers[:3]]
 
 
 def _smoothed(form: Form, u: Tensor, numbers: Numbers, into: Tensor | None, steer: Tensor | None) -> Tensor:

@@ -18,28 +18,14 @@ import torch
 from torch import Tensor
 
 from whorl.engines.cpu.arithmetic import at, compiled, put, source_stamp
+from whorl.engines.cpu.learned import gates as loops
 from whorl.engines.cpu.learned.gated import Tile, cut, five_lines, groups, stepped
-from whorl.engines.cpu.learned.gates import (
-    add_scalars,
-    add_squares,
-    blend_across,
-    blend_down,
-    by_pairs,
-    by_scalars,
-    by_squares,
-    copied,
-    filled,
-    gate_all,
-    gates_and_slopes,
-    looked_at,
-    only_inside,
-    squares,
-)
 from whorl.engines.cpu.learned.lanes import LANES
 from whorl.engines.cpu.learned.matrix_product import correlate, product, ungrouped
-from whorl.engines.cpu.learned.numbers import BackRoom, Maps, back_sizes, filled_up, packed
+from whorl.engines.cpu.learned.numbers import BackRoom, Maps, filled_up, packed, sizes
 from whorl.engines.cpu.learned.stencil_rows import TOGETHER, keep_stencils, mix_stencils, transpose_stencils
 from whorl.engines.cpu.plane.rows import load_row
+from whorl.engines.cpu.rows import copy_row
 from whorl.engines.cpu.threads import run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.operators.orbits import GROUP, RADIUS, padded, places
@@ -92,7 +78,7 @@ def pulled_back(
     source, given, result = flat(u), flat(g), flat(out)
     margin = RADIUS + 2 * form.rho
     strips, pitch = cut(W, WIDEST, margin)
-    needed, work = back_sizes(form, pitch), kernel(form.analysis.profiles, form.rho)
+    needed, work = sizes(form, pitch, back=True), kernel(form.analysis.profiles, form.rho)
     shapes = [(padded(F), padded(C * p)) for F, p in zip(form.fields, form.analysis.profiles, strict=True)]
     inputs = sum(map(padded, form.fields))
     shapes = [*shapes, *shapes, (inputs, inputs + GROUP)]
@@ -172,8 +158,8 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
         size, ours = scalars + count, scalars + n0
         t3 = f0 * k0 + f1 * k1 + f2 * k2
         for part in (stream, given, R, v, d, seen, by_seen, sums, none):
-            filled(part, 0, part.shape[0], np.float32(0))
-        filled(seen, count, pitch, np.float32(1))  # a gate's offset is a number times 1
+            loops.filled(part, 0, part.shape[0], np.float32(0))
+        loops.filled(seen, count, pitch, np.float32(1))  # a gate's offset is a number times 1
         left, width, first = x0 - margin - RADIUS, x1 - x0 + 2 * (margin + RADIUS), y0 - margin
         for y in range(first - RADIUS, first + RADIUS):
             for c in range(C):
@@ -196,50 +182,52 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
                     mix_stencils(
                         profiles, False, given, lines, wide, other_taps, D0, D1, D2, fields, c, d, by, x, pitch
                     )
-            squares(v, new, new + n1, new + ours, n1)
-            squares(v, new + 2 * n1, new + 2 * n1 + n2, new + ours + n1, n2)
+            loops.squares(v, new, v, new + n1, v, new + ours, n1)
+            loops.squares(v, new + 2 * n1, v, new + 2 * n1 + n2, v, new + ours + n1, n2)
             if rho == 0:
-                copied(v, new + scalars, s2, count)
+                copy_row(v, new + scalars, s2, 0, count)
             else:
-                blend_across(v, new + scalars, smooth, y % 3 * count, count)
+                place = new + scalars
+                loops.blend(v, place - 1, v, place, v, place + 1, smooth, y % 3 * count, count)
                 if y < first + 2:
                     continue
-                blend_down(smooth, (y - 2) % 3 * count, (y - 1) % 3 * count, y % 3 * count, s2, count)
-            looked_at(s2, seen, n0, count)
+                up, middle, low = (y - 2) % 3 * count, (y - 1) % 3 * count, y % 3 * count
+                loops.blend(smooth, up, smooth, middle, smooth, low, s2, 0, count)
+            copy_row(s2, 0, seen, 0, n0)
+            loops.logarithms(s2, n0, seen, n0, count - n0)
             product(G, offset, rows, rows, seen, 0, logits, 0, pitch)
-            gates_and_slopes(logits, gates, slopes, count)
+            loops.gates_and_slopes(logits, gates, slopes, count)
             r = y - rho
             a, e = r % kept * size + LANES, r % kept * ours
-            by_scalars(slopes, 0, v, a + scalars, d, e + scalars, by_logits, n0)
-            by_pairs(slopes, n0, v, a, d, e, by_logits, n1)
-            by_pairs(slopes, n0 + n1, v, a + 2 * n1, d, e + 2 * n1, by_logits, n2)
+            loops.by_scalars(slopes, 0, v, a + scalars, d, e + scalars, by_logits, 0, n0)
+            loops.by_pairs(slopes, n0, v, a, d, e, by_logits, n1)
+            loops.by_pairs(slopes, n0 + n1, v, a + 2 * n1, d, e + 2 * n1, by_logits, n2)
             product(GT, none, rows, rows, by_logits, 0, by_seen, LANES, pitch)
-            by_squares(by_seen, s2, LANES + n0, n0, n1 + n2)
+            loops.by_squares(by_seen, LANES + n0, s2, n0, n1 + n2)
             if numbers and y0 <= r < y1:
-                gate_all(gates, v, a, w, 0, n0, n1, n2)
-                only_inside(w, 0, ours // pitch, margin, margin + x1 - x0, pitch)
-                only_inside(by_logits, 0, rows, margin, margin + x1 - x0, pitch)
+                loops.gate_all(gates, v, a, w, 0, n0, n1, n2)
+                loops.only_inside(w, 0, ours // pitch, margin, margin + x1 - x0, pitch)
+                loops.only_inside(by_logits, 0, rows, margin, margin + x1 - x0, pitch)
                 correlate(by_logits, 0, rows, seen, 0, rows + GROUP, totals, 2 * t3, pitch)
                 there = five_lines(r, C * wide, ring)
                 for c in range(C):
                     for x in range(0, pitch, LANES):
                         keep_stencils(profiles, given, there, wide, other_taps, c, R, responses, x, pitch)
                 _by_mixing(w, 0, R, responses, (f0, f1, f2), (k0, k1, k2), totals, t3, pitch)
-            gate_all(gates, d, e, d, e, n0, n1, n2)
+            loops.gate_all(gates, d, e, d, e, n0, n1, n2)
             if rho == 0:
-                copied(by_seen, LANES, s2, count)
+                copy_row(by_seen, LANES, s2, 0, count)
             else:
-                blend_across(by_seen, LANES, back, r % 3 * count, count)
+                loops.blend(by_seen, LANES - 1, by_seen, LANES, by_seen, LANES + 1, back, r % 3 * count, count)
                 if y < first + 4:
                     continue
-                blend_down(back, (r - 2) % 3 * count, (r - 1) % 3 * count, r % 3 * count, s2, count)
+                up, middle, low = (r - 2) % 3 * count, (r - 1) % 3 * count, r % 3 * count
+                loops.blend(back, up, back, middle, back, low, s2, 0, count)
             q = y - 2 * rho
             a, e = q % kept * size + LANES, q % kept * ours
-            add_scalars(d, e + scalars, s2, 0, n0)
-            add_squares(d, e, s2, n0, v, a, n1)
-            add_squares(d, e + n1, s2, n0, v, a + n1, n1)
-            add_squares(d, e + 2 * n1, s2, n0 + n1, v, a + 2 * n1, n2)
-            add_squares(d, e + 2 * n1 + n2, s2, n0 + n1, v, a + 2 * n1 + n2, n2)
+            loops.add_scalars(d, e + scalars, s2, 0, n0)
+            for more, seen_by, n in ((0, n0, n1), (n1, n0, n1), (2 * n1, n0 + n1, n2), (2 * n1 + n2, n0 + n1, n2)):
+                loops.add_squares(d, e + more, s2, seen_by, v, a + more, n)
             product(E0, none, C * P0, F0, d, e + scalars, S, 0, pitch)
             product(E1, none, C * P1, F1, d, e, S, responses[1], pitch)
             product(E1, none, C * P1, F1, d, e + n1, S, responses[2], pitch)
@@ -253,7 +241,7 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
                     for j in range(x1 - x0):
                         put(out, place + j, at(g, place + j) + at(sums, total + j))
             if numbers and y0 <= q < y1:
-                only_inside(d, e, ours // pitch, margin, margin + x1 - x0, pitch)
+                loops.only_inside(d, e, ours // pitch, margin, margin + x1 - x0, pitch)
                 there = five_lines(q, C * wide, ring)
                 for c in range(C):
                     for x in range(0, pitch, LANES):

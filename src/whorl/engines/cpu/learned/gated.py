@@ -9,9 +9,10 @@ Beyond its border the picture is mirrored. The fields of a mirrored picture are 
 border are computed like all others, and the transposed operator needs no special case there.
 """
 
+from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,15 +20,7 @@ from torch import Tensor
 
 from whorl.engines.cpu.arithmetic import at, compiled, expect, fma, put, source_stamp, zero
 from whorl.engines.cpu.gaussian import mirrored
-from whorl.engines.cpu.learned.gates import (
-    blend_across,
-    blend_down,
-    gate_pairs,
-    gate_scalars,
-    logarithms,
-    logarithms_of_squares,
-    squares,
-)
+from whorl.engines.cpu.learned import gates as loops
 from whorl.engines.cpu.learned.lanes import LANES
 from whorl.engines.cpu.learned.matrix_product import product
 from whorl.engines.cpu.learned.numbers import Maps, Room, filled_up, maps_of, scaled, sizes
@@ -45,21 +38,10 @@ SHORTEST = 48
 """Rows of a strip: a few more are computed at either end and thrown away."""
 
 
-class Tile(NamedTuple):
-    """Rows ``y0 <= y < y1`` and columns ``x0 <= x < x1`` of ``C`` channels of ``H x W`` pixels from ``base`` on.
-
-    Rows of responses are ``pitch`` apart.
-    """
-
-    base: int
-    C: int
-    H: int
-    W: int
-    y0: int
-    y1: int
-    x0: int
-    x1: int
-    pitch: int
+Tile = namedtuple("Tile", "base C H W y0 y1 x0 x1 pitch")
+"""Rows ``y0 <= y < y1`` and columns ``x0 <= x < x1`` of ``C`` channels of ``H x W`` pixels from ``base`` on; rows of
+responses are ``pitch`` apart.
+"""
 
 
 def applied(step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
@@ -141,13 +123,8 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
         n0, n1, n2 = groups(F0) * pitch, groups(F1) * pitch, groups(F2) * pitch
         count = n0 + n1 + n2
         size = count + 2 * (n1 + n2)
-        for j in range(nothing.shape[0]):
-            put(nothing, j, zero(tau))
-        for j in range(v.shape[0]):  # missing fields of a group stay zero
-            put(v, j, zero(tau))
-        for j in range(5 * C * wide):
-            put(stream, j, zero(tau))
-            put(sums, j, zero(tau))
+        for part in (nothing, v, stream, sums):  # missing fields of a group stay zero
+            loops.filled(part, 0, part.shape[0], zero(tau))
         left, width, first = x0 - margin - RADIUS, x1 - x0 + 2 * (margin + RADIUS), y0 - margin
         for y in range(first - RADIUS, first + RADIUS):
             for c in range(C):
@@ -167,23 +144,24 @@ def kernel(profiles: tuple[int, ...], rho: int) -> Callable[..., int]:
                 for c in range(TOGETHER, C, TOGETHER):
                     mix_stencils(profiles, False, stream, five, wide, taps, A0, A1, A2, fields, c, v, places, x, pitch)
             if rho == 0:
-                logarithms_of_squares(v, new, new + n1, scalars + n0, n1)
-                logarithms_of_squares(v, new + 2 * n1, new + 2 * n1 + n2, scalars + n0 + n1, n2)
+                loops.logarithms_of_squares(v, new, v, new + n1, v, scalars + n0, n1)
+                loops.logarithms_of_squares(v, new + 2 * n1, v, new + 2 * n1 + n2, v, scalars + n0 + n1, n2)
                 product(G, offset, count // pitch, count // pitch, v, scalars, gates, 0, pitch)
             else:
-                squares(v, new, new + n1, scalars + n0, n1)
-                squares(v, new + 2 * n1, new + 2 * n1 + n2, scalars + n0 + n1, n2)
-                blend_across(v, scalars, smooth, y % 3 * count, count)
+                loops.squares(v, new, v, new + n1, v, scalars + n0, n1)
+                loops.squares(v, new + 2 * n1, v, new + 2 * n1 + n2, v, scalars + n0 + n1, n2)
+                loops.blend(v, scalars - 1, v, scalars, v, scalars + 1, smooth, y % 3 * count, count)
                 if y < first + 2:
                     continue
-                blend_down(smooth, (y - 2) % 3 * count, (y - 1) % 3 * count, y % 3 * count, seen, count)
-                logarithms(seen, n0, n1 + n2)
+                up, middle, low = (y - 2) % 3 * count, (y - 1) % 3 * count, y % 3 * count
+                loops.blend(smooth, up, smooth, middle, smooth, low, seen, 0, count)
+                loops.logarithms_within(seen, n0, n1 + n2)
                 product(G, offset, count // pitch, count // pitch, seen, 0, gates, 0, pitch)
             old = (y - rho) % (rho + 1) * size + LANES
             scalars = old + 2 * (n1 + n2)
-            gate_scalars(gates, 0, v, scalars, n0)
-            gate_pairs(gates, n0, v, old, old + n1, n1)
-            gate_pairs(gates, n0 + n1, v, old + 2 * n1, old + 2 * n1 + n2, n2)
+            loops.gate_scalars(v, scalars, gates, 0, n0)
+            loops.gate_pairs(gates, n0, v, old, old + n1, n1)
+            loops.gate_pairs(gates, n0 + n1, v, old + 2 * n1, old + 2 * n1 + n2, n2)
             product(B0, nothing, C * P0, F0, v, scalars, S, 0, pitch)
             product(B1, nothing, C * P1, F1, v, old, S, c1, pitch)
             product(B1, nothing, C * P1, F1, v, old + n1, S, s1, pitch)

@@ -1,6 +1,6 @@
 """The trained numbers of a block in the order in which its compiled loops read them."""
 
-from typing import Any, NamedTuple
+from collections import namedtuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,57 +17,20 @@ Array = NDArray[np.float32]
 _known: WeakKeyDictionary[GatedForm, tuple[list[float] | None, list["Maps"]]] = WeakKeyDictionary()
 
 
-class Maps(NamedTuple):
-    """Stencils and mixing of both operators by the orders 0, 1, 2, and the matrix of the gate, for one noise level."""
+Maps = namedtuple("Maps", "taps A0 A1 A2 transposed_taps B0 B1 B2 G")
+"""Stencils and mixing of both operators by the orders 0, 1, 2, and the matrix of the gate, for one noise level."""
 
-    taps: Any
-    A0: Any
-    A1: Any
-    A2: Any
-    transposed_taps: Any
-    B0: Any
-    B1: Any
-    B2: Any
-    G: Any
+Room = namedtuple("Room", "stream S v gates seen smooth sums nothing")
+"""Of a strip: the stream, responses of the stencils, fields, gates, what they see, smoothed rows, sums, zeros."""
 
-
-class Room(NamedTuple):
-    """Of a strip: the stream, responses of the stencils, fields, gates, what they see, smoothed rows, sums, zeros."""
-
-    stream: Any
-    S: Any
-    v: Any
-    gates: Any
-    seen: Any
-    smooth: Any
-    sums: Any
-    nothing: Any
-
-
-class BackRoom(NamedTuple):
-    """Of a strip backwards: stream and derivatives that come in, responses that are spread and kept, fields and
-    derivatives by them, squared lengths, what gates see, logits, gates, their slopes, derivatives by logits and by what
-    gates see, gated fields, smoothed rows of both, sums, zeros.
-    """
-
-    stream: Any
-    given: Any
-    S: Any
-    R: Any
-    v: Any
-    d: Any
-    s2: Any
-    seen: Any
-    logits: Any
-    gates: Any
-    slopes: Any
-    by_logits: Any
-    by_seen: Any
-    gated: Any
-    smooth: Any
-    smooth_back: Any
-    sums: Any
-    nothing: Any
+BackRoom = namedtuple(
+    "BackRoom",
+    "stream given S R v d s2 seen logits gates slopes by_logits by_seen gated smooth back sums nothing",
+)
+"""Of a strip backwards: stream and derivatives that come in, responses that are spread and kept, fields and derivatives
+by them, squared lengths, what gates see, logits, gates, their slopes, derivatives by logits and by what gates see,
+gated fields, smoothed rows of both, sums, zeros.
+"""
 
 
 def scaled(step: GatedStep, first: list[Tensor], second: list[Tensor]) -> tuple[list[Tensor], list[Tensor], Tensor]:
@@ -115,51 +78,22 @@ def filled_up(form: GatedForm, offsets: Tensor) -> Array:
     return whole
 
 
-def sizes(form: GatedForm, pitch: int) -> tuple[int, ...]:
-    """Numbers in each part of the room."""
-    C, rho = form.channels, form.rho
-    responses = sum(padded(C * p) * (1 if m == 0 else 2) for m, p in enumerate(form.analysis.profiles))
-    gates, wide = sum(map(padded, form.fields)), pitch + 2 * LANES
-    components = 2 * (gates - padded(form.fields[0]))
-    return Room(
-        stream=5 * C * wide,
-        S=responses * pitch + LANES,
-        v=(rho + 1) * (components + gates) * pitch + 2 * LANES,
-        gates=gates * pitch,
-        seen=rho * gates * pitch + LANES,
-        smooth=3 * rho * gates * pitch + LANES,
-        sums=5 * C * wide,
-        nothing=max(gates, responses),
-    )
-
-
-def back_sizes(form: GatedForm, pitch: int) -> tuple[int, ...]:
-    """The same for derivatives."""
+def sizes(form: GatedForm, pitch: int, *, back: bool = False) -> tuple[int, ...]:
+    """Numbers in each part of the room, forwards or ``back``."""
     C, rho, wide = form.channels, form.rho, pitch + 2 * LANES
     responses = sum(padded(C * p) * (1 if m == 0 else 2) for m, p in enumerate(form.analysis.profiles))
-    fields = sum(map(padded, form.fields))
-    components = 2 * fields - padded(form.fields[0])
-    rows, some = fields * pitch, LANES
+    fields, smooth = sum(map(padded, form.fields)), 3 * rho * sum(map(padded, form.fields)) * pitch + LANES
+    rows, components = fields * pitch, (2 * fields - padded(form.fields[0])) * pitch
+    ring, kept = (5 + 2 * rho * back) * C * wide, (1 + back) * rho + 1
+    S, v = responses * pitch + LANES, kept * (3 * fields - 2 * padded(form.fields[0])) * pitch + 2 * LANES
+    sums, nothing = 5 * C * wide, max(fields, responses)
+    if not back:
+        return Room(ring, S, v, rows, rho * rows + LANES, smooth, sums, nothing)
     return BackRoom(
-        stream=(5 + 2 * rho) * C * wide,
-        given=(5 + 2 * rho) * C * wide,
-        S=responses * pitch + some,
-        R=responses * pitch,
-        v=(2 * rho + 1) * (components + fields) * pitch + 2 * some,
-        d=(2 * rho + 1) * components * pitch,
-        s2=rows + 2 * some,
-        seen=rows + GROUP * pitch,
-        logits=rows,
-        gates=rows,
-        slopes=rows,
-        by_logits=rows,
-        by_seen=rows + 2 * some,
-        gated=components * pitch,
-        smooth=3 * rho * rows + some,
-        smooth_back=3 * rho * rows + some,
-        sums=5 * C * wide,
-        nothing=max(fields, responses),
-    )
+        stream=ring, given=ring, S=S, R=responses * pitch, v=v, d=kept * components, s2=rows + 2 * LANES,
+        seen=rows + GROUP * pitch, logits=rows, gates=rows, slopes=rows, by_logits=rows, by_seen=rows + 2 * LANES,
+        gated=components, smooth=smooth, back=smooth, sums=sums, nothing=nothing,
+    )  # fmt: skip
 
 
 def _by_pairs(weight: Tensor) -> Array:

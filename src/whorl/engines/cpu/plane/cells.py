@@ -36,13 +36,13 @@ def haar(x: Any, place: Any, j: int) -> Any:
 
 
 @compiled()
-def meet(flux: Any, j: int, kept: Any) -> Any:
+def meet(flux: Any, j: int, kept: Any, c: int) -> Any:
     """Join the fluxes of cell j with those of the cell above, and keep those that the cell below needs.
 
     They are kept in two arrays, ``across`` and ``down``, from c on. Every cell has a result (E, F). The sum of the
     fluxes of its four cells at the pixel between the cells j and j + 1 is ``E_j - F_{j+1}``.
     """
-    (P, Q, R), (across, down, c) = flux, kept
+    (P, Q, R), (across, down) = flux, kept
     X, Y = at(across, c + j) + (P - R), at(down, c + j) - Q
     put(across, c + j, P + R)
     put(down, c + j, Q)
@@ -50,10 +50,10 @@ def meet(flux: Any, j: int, kept: Any) -> Any:
 
 
 @compiled()
-def spread(flux: Any, j: int, kept: Any) -> None:
+def spread(flux: Any, j: int, kept: Any, c: int) -> None:
     """The same; E and F are written to arrays."""
-    across, down, c, E, F = kept
-    left, right = meet(flux, j, (across, down, c))
+    across, down, E, F = kept
+    left, right = meet(flux, j, (across, down), c)
     put(E, j, left)
     put(F, j, right)
 

@@ -18,9 +18,7 @@ from whorl.engines.cpu.plane.cells import bilinear, collect, combined, entries, 
 
 
 @compiled()
-def products(
-    law: int, first: bool, x: Any, y: Any, place: Any, n: int, w: float, k: Any, S: Any, Sr: Any
-) -> None:  # fmt: skip
+def products(law: int, first: bool, x: Any, y: Any, place: Any, n: int, w: float, k: Any, S: Any, Sr: Any) -> None:
     """Add w times the symmetric product of two fields' details to S; the part of gamma stands apart, in Sr."""
     e = w * k[4]
     for j in range(n):
@@ -32,7 +30,7 @@ def products(
 @compiled()
 def flux_pair(
     law: int, x: Any, y: Any, place: Any, n: int, D: Any, S: Any, k: Any, k_seen: Any, factor: float, weight: float,
-    kept: Any, one_: Any, two_: Any,
+    kept: Any, c: int, one_: Any, two_: Any,
 ) -> None:  # fmt: skip
     """Spread ``factor`` times the flux of y under D and ``weight`` times the derivative of the structure of x along S.
 
@@ -45,7 +43,7 @@ def flux_pair(
         first, second = flow(law, entries(law, j, D), other, k), flow(law, entries(law, j, S), cell, k_seen)
         put(one_, j, _dot(first, cell))
         put(two_, j, _dot(second, cell))
-        spread(combined(factor, first, twice, second), j, kept)
+        spread(combined(factor, first, twice, second), j, kept, c)
 
 
 @compiled(inside=True)

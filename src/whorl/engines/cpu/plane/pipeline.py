@@ -12,19 +12,9 @@ from functools import cache
 from typing import Any
 
 from whorl.engines.cpu.arithmetic import at, compiled, one, put, source_stamp, zero
+from whorl.engines.cpu.plane import rows as loops
 from whorl.engines.cpu.plane.cells import geometry
-from whorl.engines.cpu.plane.rows import (
-    copy_row,
-    keep_row,
-    mirror_ends,
-    mix_row,
-    pull_row,
-    step_alone,
-    step_three,
-    step_under,
-    structure,
-    tensor,
-)
+from whorl.engines.cpu.rows import copy_row
 
 GIVEN = -1
 """In place of the number of coupled fields: any number, under tensors that are given."""
@@ -72,7 +62,7 @@ def pipeline(law: int, kind: int, together: int, halves: int) -> Callable[..., i
         data: Any, weights: Any, weighed: Any, known: Any, masked: Any,
     ) -> int:  # fmt: skip
         # Positional, as a call with tuples would take longer than the work on a small picture.
-        J, geo, steps, width = (Ja, Jb, Jc), geometry(k), taus.shape[0], right - left
+        J, kept, geo, steps, width = (Ja, Jb, Jc), (across, down), geometry(k), taus.shape[0], right - left
         for j in range(steps * members * pitch):
             put(across, j, zero(rate))
             put(down, j, zero(rate))
@@ -83,7 +73,7 @@ def pipeline(law: int, kind: int, together: int, halves: int) -> Callable[..., i
                 for m in range(members):
                     row = (i % SLOTS * members + m) * pitch + LINE
                     copy_row(u, ((first + m) * H + i) * W + left, rows, row, width)
-                    mirror_ends(rows, row - 1, width)
+                    loops.mirror_ends(rows, row - 1, width)
             for s in range(steps):
                 # The cells between rows i-s-1 and i-s of iterate s complete row i-s-1 of iterate s+1.
                 y, spare, tau = i - s, steps - s - 1, at(taus, s)
@@ -103,44 +93,43 @@ def pipeline(law: int, kind: int, together: int, halves: int) -> Callable[..., i
                     ahead = (SLOTS * (s + 1) + done) * size + LINE
                 elif y > top and together != 3:
                     target, ahead, apart = out, place, H * W
-                kept = across, down, c
                 if together == 1:
-                    step_alone(law, kind, rows, (t, b), a, z, geo, (rate, more), kept, target, ahead, tau)
+                    loops.step_alone(law, kind, rows, (t, b), a, z, geo, (rate, more), kept, c, target, ahead, tau)
                 elif together == 3:
-                    step_three(law, kind, rows, (t, b), a, z, geo, rate, more, kept, rows, ahead, tau)
+                    loops.step_three(law, kind, rows, (t, b), a, z, geo, rate, more, kept, c, rows, ahead, tau)
                 else:
                     cell = (first // members * (H + 1) + y) * (W + 1) + left if together == GIVEN else 0
                     for m in range(0 if together == GIVEN else members):
                         shift = m * pitch
-                        structure(law, m == 0, rows, (t + shift, b + shift), width + 1, one(rate), geo, J)
+                        loops.structure(law, m == 0, rows, (t + shift, b + shift), width + 1, one(rate), geo, J)
                     if together != GIVEN:
-                        tensor(law, kind, width + 1, J, rate, more)
+                        loops.tensor(law, kind, width + 1, J, rate, more)
                     T = J[0][cell:], J[1][cell:], J[2][cell:]
                     for m in range(members):
                         shift, there = m * pitch, ahead + m * apart
-                        kept = across, down, c + shift
-                        step_under(law, kind, rows, (t + shift, b + shift), a, z, geo, T, kept, target, there, tau)
+                        both = t + shift, b + shift
+                        loops.step_under(law, kind, rows, both, a, z, geo, T, kept, c + shift, target, there, tau)
                 if y == top:
                     continue
                 whole = (s + 1) % halves == 0
                 for m in range(members):
                     here, there = ahead + m * apart, place + m * H * W
-                    pixel = (y - 1) * W + left + a
-                    same_row = (SLOTS * (s + 1 - halves) + done) * size + m * pitch + LINE
+                    pixel, new, n = (y - 1) * W + left + a, here + a, z - a
+                    old = (SLOTS * (s + 1 - halves) + done) * size + m * pitch + LINE + a
                     if whole and data.shape[0] > 0:
                         share = weighed[first + m] * H * W + pixel
-                        pull_row(data, there + a, weights, share, rows, same_row + a, target, here + a, z - a, pulls[s])
+                        loops.pull_row(data, there + a, weights, share, rows, old, target, new, n, pulls[s])
                     if whole and at(mixes, s) != 1:
                         if s < halves:
-                            mix_row(before, there + a, target, here + a, z - a, at(mixes, s))
+                            loops.mix_row(before, there + a, target, new, n, at(mixes, s))
                         else:
                             last_row = (SLOTS * (s + 1 - 2 * halves) + done) * size + m * pitch + LINE
-                            mix_row(rows, last_row + a, target, here + a, z - a, at(mixes, s))
+                            loops.mix_row(rows, last_row + a, target, new, n, at(mixes, s))
                     if whole and known.shape[0] > 0:
                         mark = masked[first + m] * H * W + pixel
-                        keep_row(known, mark, rows, same_row + a, target, here + a, z - a)
+                        loops.keep_row(target, new, rows, old, known, mark, n)
                     if spare > 0:
-                        mirror_ends(rows, here - 1, width)
+                        loops.mirror_ends(rows, here - 1, width)
                     elif together == 3:
                         copy_row(rows, here + a, out, there + a, z - a)
                     if keep and spare == halves and r0 < y <= r1:

@@ -10,6 +10,7 @@ from whorl.engines.cpu.arithmetic import at, compiled, fma, put
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.plane.cells import collect, entries, flow, haar, joint, measure, meet, spread, store
 from whorl.engines.cpu.plane.tensors import respond
+from whorl.engines.cpu.rows import copy_row
 
 
 @compiled(inside=True)
@@ -43,19 +44,19 @@ LANE = 1168
 
 @compiled()
 def step_three(
-    law: int, kind: int, x: Any, place: Any, low: int, high: int, k: Any, rate: float, more: float, kept: Any,
+    law: int, kind: int, x: Any, place: Any, low: int, high: int, k: Any, rate: float, more: float, kept: Any, c: int,
     y: Any, o: int, tau: float,
 ) -> None:  # fmt: skip
     """The step of three coupled fields; all their rows lie ``LANE`` apart."""
-    (t, _), (across, down, c) = place, kept
-    kept1, kept2, o1, o2 = (across, down, c + LANE), (across, down, c + 2 * LANE), o + LANE, o + 2 * LANE
+    t, c1, c2, o1, o2 = place[0], c + LANE, c + 2 * LANE, o + LANE, o + 2 * LANE
     flux0, flux1, flux2 = _three(law, kind, x, place, low, k, rate, more)
-    (left0, _), (left1, _), (left2, _) = meet(flux0, low, kept), meet(flux1, low, kept1), meet(flux2, low, kept2)
+    (left0, _), (left1, _) = meet(flux0, low, kept, c), meet(flux1, low, kept, c1)
+    left2, _ = meet(flux2, low, kept, c2)
     for j in range(low, high):
         flux0, flux1, flux2 = _three(law, kind, x, place, j + 1, k, rate, more)
-        E0, F0 = meet(flux0, j + 1, kept)
-        E1, F1 = meet(flux1, j + 1, kept1)
-        E2, F2 = meet(flux2, j + 1, kept2)
+        E0, F0 = meet(flux0, j + 1, kept, c)
+        E1, F1 = meet(flux1, j + 1, kept, c1)
+        E2, F2 = meet(flux2, j + 1, kept, c2)
         put(y, o + j, fma(tau, F0 - left0, at(x, t + j + 1)))
         put(y, o1 + j, fma(tau, F1 - left1, at(x, t + LANE + j + 1)))
         put(y, o2 + j, fma(tau, F2 - left2, at(x, t + 2 * LANE + j + 1)))
@@ -75,18 +76,11 @@ def _three(law: int, kind: int, x: Any, place: Any, j: int, k: Any, rate: float,
     return flow(law, T, cell0, k), flow(law, T, cell1, k), flow(law, T, cell2, k)
 
 
-@compiled()
-def divergence_row(y: Any, o: int, n: int, E: Any, F: Any) -> None:
-    """``y = K^T flux`` for n pixels."""
-    for j in range(n):
-        put(y, o + j, at(E, j) - at(F, j + 1))
+differences = rows.each(lambda E, F: E - F)
+"""``K^T flux`` from the results E of cells and F of those after them."""
 
-
-@compiled()
-def copy_row(u: Any, source: int, rows: Any, target: int, n: int) -> None:
-    """Copy n pixels."""
-    for j in range(n):
-        put(rows, target + j, at(u, source + j))
+keep_row = rows.each_within(lambda new, old, known: old if known != 0 else new)
+"""Old values where pixels are known, else new ones."""
 
 
 @compiled()
@@ -116,14 +110,6 @@ def pull_row(
     for j in range(n):
         force = at(w, weight + j) * (at(f, data + j) - at(u, source + j))
         put(rows, target + j, fma(tau, force, at(rows, target + j)))
-
-
-@compiled()
-def keep_row(known: Any, mark: int, u: Any, source: int, rows: Any, target: int, n: int) -> None:
-    """Put the source back where pixels are known."""
-    for j in range(n):
-        old, new = at(u, source + j), at(rows, target + j)
-        put(rows, target + j, old if at(known, mark + j) != 0 else new)
 
 
 @compiled()

@@ -9,9 +9,10 @@ are computed for some pixels beyond the border like all others, and the transpos
 """
 
 import math
+from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -35,27 +36,11 @@ RING, LINE = 4, 16
 _twelfth = literal(1 / 12)
 
 
-class Window(NamedTuple):
-    """Rows ``y0 <= y < y1`` and columns ``x0 <= x < x1`` of an ``H x W`` picture; kept rows are ``pitch`` apart."""
+Window = namedtuple("Window", "H W y0 y1 x0 x1 pitch")
+"""Rows ``y0 <= y < y1`` and columns ``x0 <= x < x1`` of an ``H x W`` picture; kept rows are ``pitch`` apart."""
 
-    H: int
-    W: int
-    y0: int
-    y1: int
-    x0: int
-    x1: int
-    pitch: int
-
-
-class Room(NamedTuple):
-    """Kept rows of the picture, of its derivatives times the diffusivity, and of mixed differences of both."""
-
-    picture: Any
-    xx: Any
-    yy: Any
-    xy: Any
-    mixed: Any
-    back: Any
+Room = namedtuple("Room", "picture xx yy xy mixed back")
+"""Kept rows of the picture, of its derivatives times the diffusivity, and of mixed differences of both."""
 
 
 def by_second_derivatives(form: Form, u: Tensor, numbers: Numbers, into: Tensor | None = None) -> Tensor:
@@ -83,8 +68,9 @@ def by_second_derivatives(form: Form, u: Tensor, numbers: Numbers, into: Tensor 
 
 
 @compiled(inside=True)
-def bends(x: Any, above: int, here: int, below: int) -> Any:
-    """Second differences of a pixel along x, along y, and along both axes one after the other."""
+def bends(x: Any, place: Any, j: int) -> Any:
+    """Second differences of pixel j along x, along y, and along both axes one after the other."""
+    above, here, below = place[0] + j, place[1] + j, place[2] + j
     u = at(x, here)
     X, Y = (at(x, here - 1) - u) + (at(x, here + 1) - u), (at(x, above) - u) + (at(x, below) - u)
     down, up = (at(x, above - 1) - u) + (at(x, below + 1) - u), (at(x, above + 1) - u) + (at(x, below - 1) - u)
@@ -92,83 +78,76 @@ def bends(x: Any, above: int, here: int, below: int) -> Any:
 
 
 @compiled(inside=True)
-def smooth_mixed(x: Any, above: int, here: int, below: int) -> Any:
+def smooth_mixed(x: Any, place: Any, j: int) -> Any:
     """Mixed differences less a twelfth of their bend along both axes."""
+    above, here, below = place[0] + j, place[1] + j, place[2] + j
     m = at(x, here)
     bend = ((at(x, here - 1) - m) + (at(x, here + 1) - m)) + ((at(x, above) - m) + (at(x, below) - m))
     return m - _twelfth(m) * bend
 
 
 @compiled()
-def mixed_row(x: Any, above: int, here: int, below: int, into: Any, target: int, n: int) -> None:
+def mixed_row(x: Any, place: Any, into: Any, n: int) -> None:
     """Differences along x and along y over two pixels each."""
+    above, here, below = place
     for j in range(n):
         u, t, b = at(x, here + j), above + j, below + j
         down, up = (at(x, t - 1) - u) + (at(x, b + 1) - u), (at(x, t + 1) - u) + (at(x, b - 1) - u)
-        put(into, target + j, down - up)
+        put(into, here + j, down - up)
 
 
 @compiled()
-def laplacian_flux(
-    kind: int, x: Any, above: int, here: int, below: int, k: Any, rate: float, into: Any, target: int, n: int
-) -> None:  # fmt: skip
+def laplacian_flux(kind: int, x: Any, place: Any, k: Any, rate: float, into: Any, n: int) -> None:
     """The Laplacian times the diffusivity of its square."""
     k_x, k_y, k_xy, unit = at(k, 0), at(k, 1), at(k, 2), at(k, 3)
     for j in range(n):
-        X, Y, B = bends(x, above + j, here + j, below + j)
+        X, Y, B = bends(x, place, j)
         L = (k_x * X + k_y * Y) + k_xy * B
         s = L * unit
-        put(into, target + j, value(kind, s * s, rate) * L)
+        put(into, place[1] + j, value(kind, s * s, rate) * L)
 
 
 @compiled()
-def laplacian_step(
-    x: Any, above: int, here: int, below: int, k: Any, tau: float, u: Any, out: Any, place: int, n: int
-) -> None:  # fmt: skip
+def laplacian_step(x: Any, place: Any, k: Any, tau: float, u: Any, out: Any, target: int, n: int) -> None:
     """A row of the picture minus the Laplacian of the flux."""
     k_x, k_y, k_xy = at(k, 0), at(k, 1), at(k, 2)
     for j in range(n):
-        X, Y, B = bends(x, above + j, here + j, below + j)
-        put(out, place + j, at(u, place + j) - tau * ((k_x * X + k_y * Y) + k_xy * B))
+        X, Y, B = bends(x, place, j)
+        put(out, target + j, at(u, target + j) - tau * ((k_x * X + k_y * Y) + k_xy * B))
 
 
 @compiled()
-def hessian_flux(
-    kind: int, rows: Room, above: int, here: int, below: int, k: Any, rate: float, n: int
-) -> None:  # fmt: skip
+def hessian_flux(kind: int, rows: Room, place: Any, k: Any, rate: float, n: int) -> None:
     """The entries of the Hessian times the diffusivity of its squared norm, ready for the transposed operator."""
     picture, xx, yy, xy, mixed, _ = rows
     k_x, k_y, k_xy, unit = at(k, 0), at(k, 1), at(k, 2), at(k, 3)
     for j in range(n):
-        t, h, b = above + j, here + j, below + j
-        X, Y, B = bends(picture, t, h, b)
+        X, Y, B = bends(picture, place, j)
         bend = _twelfth(B) * B
-        A, C, M = k_x * (X + bend), k_y * (Y + bend), k_xy * smooth_mixed(mixed, t, h, b)
+        A, C, M = k_x * (X + bend), k_y * (Y + bend), k_xy * smooth_mixed(mixed, place, j)
         p, q, r = A * unit, C * unit, M * unit
         g = value(kind, (p * p + q * q) + two(r) * (r * r), rate)
-        put(xx, h, g * (k_x * A))
-        put(yy, h, g * (k_y * C))
-        put(xy, h, g * (two(M) * (k_xy * M)))
+        put(xx, place[1] + j, g * (k_x * A))
+        put(yy, place[1] + j, g * (k_y * C))
+        put(xy, place[1] + j, g * (two(M) * (k_xy * M)))
 
 
 @compiled()
-def hessian_step(
-    rows: Room, above: int, here: int, below: int, tau: float, u: Any, out: Any, place: int, n: int
-) -> None:  # fmt: skip
+def hessian_step(rows: Room, place: Any, tau: float, u: Any, out: Any, target: int, n: int) -> None:
     """A row of the picture minus the transposed Hessian of the fluxes."""
     _, xx, yy, _, _, back = rows
     for j in range(n):
-        t, h, b = above + j, here + j, below + j
-        X, _, B = bends(xx, t, h, b)
-        _, Y, D = bends(yy, t, h, b)
-        change = ((X + Y) + _twelfth(B) * (B + D)) + smooth_mixed(back, t, h, b)
-        put(out, place + j, at(u, place + j) - tau * change)
+        X, _, B = bends(xx, place, j)
+        _, Y, D = bends(yy, place, j)
+        change = ((X + Y) + _twelfth(B) * (B + D)) + smooth_mixed(back, place, j)
+        put(out, target + j, at(u, target + j) - tau * change)
 
 
 @compiled(inside=True)
-def _three(y: int, pitch: int) -> tuple[int, int, int]:
-    """Where the kept rows above, at and below y begin."""
-    return (y - 1) % RING * pitch + LINE, y % RING * pitch + LINE, (y + 1) % RING * pitch + LINE
+def _three(y: int, pitch: int, before: int) -> tuple[int, int, int]:
+    """Where the kept rows above, at and below y begin, so many pixels before their first."""
+    start = LINE - before
+    return (y - 1) % RING * pitch + start, y % RING * pitch + start, (y + 1) % RING * pitch + start
 
 
 @cache
@@ -177,9 +156,7 @@ def sweep(hessian: bool, kind: int) -> Callable[..., int]:
     stamp, reach = source_stamp(), 4 if hessian else 2
 
     @compiled(cache=True)
-    def kernel(
-        u: Any, out: Any, base: int, where: Window, k: Any, rate: float, tau: float, rows: Room
-    ) -> int:  # fmt: skip
+    def kernel(u: Any, out: Any, base: int, where: Window, k: Any, rate: float, tau: float, rows: Room) -> int:
         H, W, y0, y1, x0, x1, pitch = where
         picture, xx, _, xy, mixed, back = rows
         n, first = x1 - x0, y0 - reach
@@ -189,24 +166,18 @@ def sweep(hessian: bool, kind: int) -> Callable[..., int]:
             place = base + (y - reach) * W + x0
             if hessian:
                 if y >= first + 2:
-                    a, h, b = _three(y - 1, pitch)
-                    mixed_row(picture, a - 3, h - 3, b - 3, mixed, h - 3, n + 6)
+                    mixed_row(picture, _three(y - 1, pitch, 3), mixed, n + 6)
                 if y >= first + 4:
-                    a, h, b = _three(y - 2, pitch)
-                    hessian_flux(kind, rows, a - 2, h - 2, b - 2, k, rate, n + 4)
+                    hessian_flux(kind, rows, _three(y - 2, pitch, 2), k, rate, n + 4)
                 if y >= first + 6:
-                    a, h, b = _three(y - 3, pitch)
-                    mixed_row(xy, a - 1, h - 1, b - 1, back, h - 1, n + 2)
+                    mixed_row(xy, _three(y - 3, pitch, 1), back, n + 2)
                 if y >= first + 8:
-                    a, h, b = _three(y - 4, pitch)
-                    hessian_step(rows, a, h, b, tau, u, out, place, n)
+                    hessian_step(rows, _three(y - 4, pitch, 0), tau, u, out, place, n)
             else:
                 if y >= first + 2:
-                    a, h, b = _three(y - 1, pitch)
-                    laplacian_flux(kind, picture, a - 1, h - 1, b - 1, k, rate, xx, h - 1, n + 2)
+                    laplacian_flux(kind, picture, _three(y - 1, pitch, 1), k, rate, xx, n + 2)
                 if y >= first + 4:
-                    a, h, b = _three(y - 2, pitch)
-                    laplacian_step(xx, a, h, b, k, tau, u, out, place, n)
+                    laplacian_step(xx, _three(y - 2, pitch, 0), k, tau, u, out, place, n)
         return stamp
 
     return kernel

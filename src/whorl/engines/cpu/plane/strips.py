@@ -28,8 +28,9 @@ from whorl.engines.cpu.plane.coherent import smoothed_row, structure_planes
 from whorl.engines.cpu.plane.derivative import flux_pair, products, total
 from whorl.engines.cpu.plane.fields import Fields
 from whorl.engines.cpu.plane.linearised import linearise
-from whorl.engines.cpu.plane.rows import copy_row, divergence_row, flux, mirror_ends, structure, tensor
+from whorl.engines.cpu.plane.rows import differences, flux, mirror_ends, structure, tensor
 from whorl.engines.cpu.plane.tangents import moving_flux, moving_structure
+from whorl.engines.cpu.rows import copy_row
 
 STEP, TENSORS, BACK, ALONG = range(4)
 """What a kernel does: a step, the tensors for steps that keep them, or the derivative of a step, transposed or along
@@ -55,9 +56,7 @@ def strip(task: int, law: int, kind: int, smoothed: bool) -> Callable[..., int]:
     stamp = source_stamp()
 
     @compiled(cache=True)
-    def kernel(
-        u: Any, v: Any, out: Any, sums: Any, part: Strip, where: Fields, numbers: Constants, room: Room
-    ) -> int:  # fmt: skip
+    def kernel(u: Any, v: Any, out: Any, sums: Any, part: Strip, where: Fields, numbers: Constants, room: Room) -> int:
         directions, images, image, C, H, W, r0, r1, chunk, x_taps = part
         weight, factor, front, rate, unit, more, d_weight, d_factor, rho = numbers
         x, y, sources, planes = room
@@ -77,6 +76,7 @@ def strip(task: int, law: int, kind: int, smoothed: bool) -> Callable[..., int]:
         one, two = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
         lane = (W + chunk - 1) // chunk * buffer
         across, down = np.zeros(targets.shape[1] * lane, u.dtype), np.zeros(targets.shape[1] * lane, u.dtype)
+        kept = across, down, E, F
         for d in range(directions):
             here = d * images + image
             if task >= BACK:
@@ -114,21 +114,21 @@ def strip(task: int, law: int, kind: int, smoothed: bool) -> Callable[..., int]:
                         for m in range(targets.shape[1]):
                             f = targets[g, m]
                             place = f * size + above, f * size + below
-                            kept = across, down, m * lane + column // chunk * buffer, E, F
+                            c = m * lane + column // chunk * buffer
                             if task == STEP:
-                                flux(law, kind, x, place, n + 1, k, J, kept)
+                                flux(law, kind, x, place, n + 1, k, J, kept, c)
                             elif task == BACK:
                                 by, w = at(factor, f), at(weight, f)
-                                flux_pair(law, x, y, place, n + 1, J, S, k, k_seen, by, w, kept, one, two)
+                                flux_pair(law, x, y, place, n + 1, J, S, k, k_seen, by, w, kept, c, one, two)
                                 if r0 <= i < r1 or i == H == r1:
                                     border = 0.5 if i == 0 or i == H else 1.0
                                     sums[i, f, 0] += border * total(one, n, column == 0, column + n == W)
                                     sums[i, f, 1] += border * total(two, n, column == 0, column + n == W)
                             else:
                                 by, more_by = at(factor, f), at(d_factor, d * fields + f)
-                                moving_flux(law, x, y, place, n + 1, J, S, k, by, more_by, kept)
+                                moving_flux(law, x, y, place, n + 1, J, S, k, by, more_by, kept, c)
                             if i > low:
-                                divergence_row(sources, (f * (high - low) + i - 1 - low) * W + column, n, E, F)
+                                differences(E, 0, F, 1, sources, (f * (high - low) + i - 1 - low) * W + column, n)
             if task != TENSORS:
                 subtract_smoothed(v, out, here * C, C, H, W, r0, r1, low, high, where, targets, front, sources)
         return stamp
@@ -149,9 +149,8 @@ def keep_tensors(J: Any, out: Any, row: int, law: int, cells: int) -> None:
 def reach(groups: Any, where: Fields) -> int:
     """The largest radius along y among the fields of these groups."""
     largest = 0
-    for g in range(groups.shape[0]):
-        for m in range(groups.shape[1]):
-            largest = max(largest, where.radius[2 * where.scale[groups[g, m]]])
+    for f in groups.flat:
+        largest = max(largest, where.radius[2 * where.scale[f]])
     return largest
 
 

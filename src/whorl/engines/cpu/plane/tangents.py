@@ -30,7 +30,8 @@ def moving_structure(
 
 @compiled()
 def moving_flux(
-    law: int, x: Any, y: Any, place: Any, n: int, D: Any, S: Any, k: Any, factor: float, d_factor: float, kept: Any
+    law: int, x: Any, y: Any, place: Any, n: int, D: Any, S: Any, k: Any, factor: float, d_factor: float, kept: Any,
+    c: int,
 ) -> None:  # fmt: skip
     """Spread how the flux of x moves when x moves by y, the tensor by S and the factor by ``d_factor``."""
     Y, Z, d, dY, e = k
@@ -43,4 +44,4 @@ def moving_flux(
         # What D acts on, and what its derivative acts on.
         P1, Q1, R1 = flow(law, tensor, combined(factor, other, d_factor, (p, q, r)), k)
         P2, Q2, R2 = flow(law, (s11, s12, s22), (factor * p, factor * q, factor * r), (Y, Z, d, dY, zero(e)))
-        spread((P1 + P2, Q1 + Q2, fma(bend * s12, factor * r, R1 + R2)), j, kept)
+        spread((P1 + P2, Q1 + Q2, fma(bend * s12, factor * r, R1 + R2)), j, kept, c)

@@ -101,12 +101,12 @@ def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
             for m in range(members):
                 plane, own = first + m * H * W, (OWN + 6 * m) * LANE
                 if alike and members == 1:
-                    flux_alone(law, kind, x, own, cells, k, (weight, rate, more), x)
+                    flux_alone(law, kind, x, own, cells, k, (weight, rate, more), x, 0)
                 else:
                     if not alike:
                         lines(u, plane, i, H, W, c0, c1, x)
                         details(x, cells, own)
-                    flux_under(law, kind, x, own, cells, k, T, x)
+                    flux_under(law, kind, x, own, cells, k, T, x, 0)
                 # The first three rows of cells complete no pixels.
                 source, result, target = plane, x, 0
                 if i >= r0 + 2:
@@ -137,10 +137,17 @@ def third(a: float, b: float, c: float, d: float) -> Any:
 
 
 @compiled(inside=True)
-def shares(a: float, d: float, t: float) -> Any:
-    """What four rows of pixels receive of a row of cells by the transposed average, derivative and third difference."""
+def passed(x: Any, sums: int, lane: int, a: float, d: float, t: float) -> Any:
+    """Add what four rows of pixels receive of a row of cells to their sums, of which the first is then complete.
+
+    They receive it by the transposed average, derivative and third difference.
+    """
     far, near, middle = d - t, fma(_steep(d), d, -(_three(t) * t)), _nine(a) * a
-    return far - a, middle - near, middle + near, -(far + a)
+    total = at(x, sums) + (far - a)
+    put(x, sums, at(x, sums + lane) + (middle - near))
+    put(x, sums + lane, at(x, sums + 2 * lane) + (middle + near))
+    put(x, sums + 2 * lane, -(far + a))
+    return total
 
 
 AVERAGE, DERIVATIVE, THIRD = range(3)
@@ -218,12 +225,12 @@ def alone(law: int, kind: int, j: int, cell: Any, k: Any, by: Any) -> Any:
 
 
 @compiled(inside=True)
-def keep_flux(flux: Any, j: int, x: Any) -> None:
+def keep_flux(flux: Any, j: int, x: Any, c: int) -> None:
     """Set the fluxes of cell j."""
     P, Q, R = flux
-    put(x, FLUX * LANE + j, P)
-    put(x, (FLUX + 1) * LANE + j, Q)
-    put(x, (FLUX + 2) * LANE + j, _twelve(R) * R)
+    put(x, FLUX * LANE + c + j, P)
+    put(x, (FLUX + 1) * LANE + c + j, Q)
+    put(x, (FLUX + 2) * LANE + c + j, _twelve(R) * R)
 
 
 structure = structures(found, measure, collect)
@@ -231,9 +238,7 @@ flux_under, flux_alone = (fluxes(found, each, flow, keep_flux) for each in (unde
 
 
 @compiled()
-def back(
-    x: Any, sums: int, W: int, start: bool, u: Any, source: int, out: Any, target: int, factor: float
-) -> None:  # fmt: skip
+def back(x: Any, sums: int, W: int, start: bool, u: Any, source: int, out: Any, target: int, factor: float) -> None:
     """Add the fluxes of a row of cells to the sums of four rows of pixels, of which the first is then complete."""
     if start:
         for j in range(3 * LANE):
@@ -244,10 +249,5 @@ def back(
     for j in range(W):
         p3, q3, r3 = at(x, P + j + 3), at(x, Q + j + 3), at(x, R + j + 3)
         a, d, t = -derivative(p0, p1, p2, p3), average(q0, q1, q2, q3), -third(r0, r1, r2, r3)
-        s0, s1, s2, s3 = shares(a, d, t)
         p0, p1, p2, q0, q1, q2, r0, r1, r2 = p1, p2, p3, q1, q2, q3, r1, r2, r3
-        total = at(x, sums + j) + s0
-        put(x, sums + j, at(x, sums + LANE + j) + s1)
-        put(x, sums + LANE + j, at(x, sums + 2 * LANE + j) + s2)
-        put(x, sums + 2 * LANE + j, s3)
-        put(out, target + j, fma(factor, total, at(u, source + j)))
+        put(out, target + j, fma(factor, passed(x, sums + j, LANE, a, d, t), at(u, source + j)))

@@ -45,7 +45,7 @@ def haar(x: Any, place: Any, j: int) -> Any:
 
 
 @compiled(inside=True)
-def meet(flux: Any, j: int, kept: Any) -> Any:
+def meet(flux: Any, j: int, kept: Any, places: Any) -> Any:
     """Join the fluxes of this cell with those of cells before it, and keep those that later cells need.
 
     A cell contributes to four rows of voxels. The upper row in front is now complete. The lower row in front is kept in
@@ -54,7 +54,7 @@ def meet(flux: Any, j: int, kept: Any) -> Any:
     layer. Every cell has a result (E, F). The sum of the fluxes of its eight cells at the voxel between cells j and
     j + 1 is ``E_j - F_{j+1}``.
     """
-    (P_x, P_y, P_z, R_xy, R_xz, R_yz, T), (plane, m, rows, c) = flux, kept
+    (P_x, P_y, P_z, R_xy, R_xz, R_yz, T), (plane, rows), (m, c) = flux, kept, places
     near, far = P_x - R_xz, P_x + R_xz
     near_twist, far_twist = R_xy - T, R_xy + T
     near_y, far_y = P_y - R_yz, P_y + R_yz

@@ -15,7 +15,8 @@ from whorl.engines.cpu.arithmetic import at, compiled, put, source_stamp, zero
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
 from whorl.engines.cpu.plane.pipeline import LINE
-from whorl.engines.cpu.plane.rows import copy_row, mirror_ends, mix_row
+from whorl.engines.cpu.plane.rows import mirror_ends, mix_row
+from whorl.engines.cpu.rows import copy_row
 from whorl.engines.cpu.space.cells import LANE
 from whorl.engines.cpu.space.rows import step_alone, step_under, tensor
 from whorl.engines.cpu.space.steering import MARGIN, rows_of, seen_row, smooth_four, smoothed_plane, structure_layer
@@ -113,7 +114,7 @@ def flow_layer(
     if z < z0:
         return
     alone = members == 1 and law < ANISOTROPIC and not steered
-    shift = MARGIN - 1 + c0 - left
+    shift, kept = MARGIN - 1 + c0 - left, (plane, rows)
     for j in range(members * 4 * LANE):
         put(rows, j, zero(rate))
     for y in range(r0, r1 + 1):
@@ -131,16 +132,16 @@ def flow_layer(
         for m in range(members):
             near, far = front + m * size, behind + m * size
             place = near + upper, near + lower, far + upper, far + lower
-            kept = plane, (m * (r1 - r0 + 1) + y - r0) * 2 * LANE, rows, m * 4 * LANE
+            places = (m * (r1 - r0 + 1) + y - r0) * 2 * LANE, m * 4 * LANE
             # The first layer and the first row of cells complete nothing; rows to be mixed are written to J first.
             done, here = z > z0 and y > r0, (((first + m) * D + z - 1) * H + y - 1) * W + c0
             target, o = J, 0
             if done and mix == 1:
                 target, o = out, here
             if alone:
-                step_alone(law, kind, voxels, place, 0, n, k, (rate, floor), kept, target, o, tau)
+                step_alone(law, kind, voxels, place, 0, n, k, (rate, floor), kept, places, target, o, tau)
             else:
-                step_under(law, kind, voxels, place, 0, n, k, T, kept, target, o, tau)
+                step_under(law, kind, voxels, place, 0, n, k, T, kept, places, target, o, tau)
             if done and mix != 1:
                 mix_row(before, here, J, 0, n, mix)
                 copy_row(J, 0, out, here, n)

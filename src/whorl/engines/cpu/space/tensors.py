@@ -63,9 +63,7 @@ def axis(xx: float, xy: float, xz: float, yy: float, yz: float, zz: float) -> An
 
 
 @compiled(inside=True)
-def parted(
-    xx: float, xy: float, xz: float, yy: float, yz: float, zz: float, vx: float, vy: float, vz: float
-) -> Any:  # fmt: skip
+def parted(xx: float, xy: float, xz: float, yy: float, yz: float, zz: float, vx: float, vy: float, vz: float) -> Any:
     """The entries of the matrix between v and two vectors s and t across it, and these: ``(vv, ss, st, tt, s, t)``.
 
     s and t are columns of the reflection that carries v to the z axis, or to its opposite. No number in them cancels:
@@ -151,9 +149,7 @@ _share = literal(TOGETHER)
 
 
 @compiled(inside=True)
-def _together(
-    a: float, b: float, c: float, first: float, second: float, third: float,
-) -> Any:  # fmt: skip
+def _together(a: float, b: float, c: float, first: float, second: float, third: float) -> Any:
     """The eigenvalues of a tensor, evened out where those of the structure, a >= b >= c, are nearly equal; see the law.
 
     There the directions have no meaning. Equal eigenvalues of the structure get equal ones, and the trace stays.

@@ -6,14 +6,14 @@ volume and a share of another. Small volumes, coupled fields and extrapolated st
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
-from whorl.engines.cpu.laws import law_of
-from whorl.engines.cpu.plane.fields import Array
+from whorl.engines.cpu.diffusivities import amplitude, rate
+from whorl.engines.cpu.plane.fields import Array, kind
 from whorl.engines.cpu.plane.pipeline import LINE
 from whorl.engines.cpu.space.cells import LANE
 from whorl.engines.cpu.space.planes import planes
@@ -107,6 +107,18 @@ def _even(length: int, longest: int, times: int) -> list[tuple[int, int]]:
     return split(length, -(-length // count), 1)
 
 
+def constants(form: Form, numbers: tuple[float, float], real: Any, unit: float) -> tuple[Any, ...]:
+    """The size of a step, the geometry of flux and structure, and the numbers of the law, as kernels take them.
+
+    Structure and flux are ``unit`` times what the cells say.
+    """
+    (h_z, h_y, h_x), (tau, contrast) = form.flux.spacing, numbers
+    front, _ = amplitude(form.diffusivity, contrast)
+    k, k_seen = (np.array([h_x / h_y, h_x / h_z, 1 - 2 * a], real) for a in (form.flux.alpha, form.structure.alpha))
+    inside = real.type(rate(form.diffusivity, contrast) * unit)
+    return real.type(tau * front * unit), k, k_seen, inside, real.type(form.floor)
+
+
 def _step(
     form: Form, shape: Sequence[int], arrays: Sequence[Array], numbers: tuple[float, float], mix: float,
     thickness: int = 0, upwards: bool = False,
@@ -119,12 +131,7 @@ def _step(
     n, C, D, H, W = shape
     real = arrays[0].dtype
     members = C if form.couple_channels else 1
-    h_z, h_y, h_x = form.flux.spacing
-    unit = 1 / (16 * h_x**2)
-    k, k_seen = (np.array([h_x / h_y, h_x / h_z, 1 - 2 * a], real) for a in (form.flux.alpha, form.structure.alpha))
-    tau, contrast = numbers
-    law, kind = law_of(form), KINDS.get(form.diffusivity, 0)
-    front, _ = amplitude(form.diffusivity, contrast)
+    size, *of_kernel = constants(form, numbers, real, 1 / (16 * form.flux.spacing[2] ** 2))
     steered = arrays[1] is not arrays[0] or bool(form.steering)
     sets = form.steering or ((1.0,),) * 6
     taps = np.array([w for weights in sets for w in weights], real)
@@ -134,7 +141,7 @@ def _step(
     both = [[0.0] * 3 + [*weights[:0:-1], *weights] + [0.0] * 6 for weights in sets[3:5]]
     weights = np.array(both[0] + both[1], real)
     start = np.array([*starts, 0, len(both[0])], np.int64)
-    kernel = planes(law, kind, steered)
+    kernel = planes(*kind(form), steered)
     S_z, S_y, S_x, R_z, R_y, R_x = (int(r) for r in radius)
     columns = split(W, WIDEST, LINE)
     widest = max(c1 - c0 for c0, c1 in columns)
@@ -160,9 +167,7 @@ def _step(
             sizes += [0] * 5
         where = np.empty(2 * int(radius.max()) + 4, np.int64)
         kernel(
-            *arrays, first, members, D, H, W, z0, z1, r0, r1, c0, c1,
-            real.type(tau * front * unit), real.type(mix), k, k_seen,
-            real.type(rate(form.diffusivity, contrast) * unit), real.type(form.floor),
+            *arrays, first, members, D, H, W, z0, z1, r0, r1, c0, c1, size, real.type(mix), *of_kernel,
             taps, start, radius, weights, where, *room(tuple(sizes), real),
         )  # fmt: skip
 

@@ -12,18 +12,17 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, source_stamp, zero
-from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate
 from whorl.engines.cpu.gaussian import mirrored
-from whorl.engines.cpu.laws import law_of
+from whorl.engines.cpu.plane.fields import kind
 from whorl.engines.cpu.plane.smoothing import smoothed
-from whorl.engines.cpu.plane.wide import AVERAGE, DERIVATIVE, THIRD, along_row, filtered, mirror_lines, shares
+from whorl.engines.cpu.plane.wide import AVERAGE, DERIVATIVE, THIRD, along_row, filtered, mirror_lines, passed
 from whorl.engines.cpu.rows import fluxes, structures
 from whorl.engines.cpu.space.cells import LANE, collect, flow, measure
 from whorl.engines.cpu.space.rows import tensor, under
+from whorl.engines.cpu.space.volumes import constants
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, room
 from whorl.steps import Form
@@ -52,19 +51,15 @@ def wide_volume_step(
         steering = smoothed(steering.view(n, C * D, H, W), gaussian[1], gaussian[2])
     voxels, seen, result = flat(u), flat(steering), flat(out)
     alike, members, real = form.pointwise and steer is None, C if form.couple_channels else 1, flat(u).dtype
-    h_z, h_y, h_x = form.flux.spacing
-    k, k_seen = (np.array([h_x / h_y, h_x / h_z, 1 - 2 * a], real) for a in (form.flux.alpha, form.structure.alpha))
-    (tau, contrast), unit = numbers, (UNIT * h_x) ** -2
-    front, _ = amplitude(form.diffusivity, contrast)
-    size, inside = real.type(-tau * front * unit), real.type(rate(form.diffusivity, contrast) * unit)
-    kernel = layers(law_of(form), KINDS.get(form.diffusivity, 0), alike)
+    size, *of_kernel = constants(form, numbers, real, (UNIT * form.flux.spacing[2]) ** -2)
+    kernel = layers(*kind(form), alike)
 
     def work(first: int, z0: int, z1: int, r0: int, r1: int, c0: int, c1: int) -> None:
         planes = members * 3 * (r1 - r0 + 6) * LANE
         x, lines, more, sums = room(((OWN + EACH * members) * LANE, planes, 0 if alike else planes, planes), real)
         kernel(
-            voxels, seen, result, first, members, D, H, W, z0, z1, r0, r1, c0, c1, k, k_seen, size, inside,
-            real.type(form.floor), x, lines, lines if alike else more, sums,
+            voxels, seen, result, first, members, D, H, W, z0, z1, r0, r1, c0, c1, -size, *of_kernel,
+            x, lines, lines if alike else more, sums,
         )  # fmt: skip
 
     groups = range(0, n * C, members)
@@ -87,7 +82,7 @@ def layers(law: int, kind: int, alike: bool) -> Callable[..., int]:
     @compiled(cache=True)
     def kernel(
         u: Any, seen: Any, out: Any, first: int, members: int, D: int, H: int, W: int, z0: int, z1: int,
-        r0: int, r1: int, c0: int, c1: int, k: Any, k_seen: Any, factor: float, rate: float, floor: float,
+        r0: int, r1: int, c0: int, c1: int, factor: float, k: Any, k_seen: Any, rate: float, floor: float,
         x: Any, lines: Any, more: Any, sums: Any,
     ) -> int:  # fmt: skip
         cells, each = c1 - c0 + 3, 3 * (r1 - r0 + 6) * LANE
@@ -110,7 +105,7 @@ def layers(law: int, kind: int, alike: bool) -> Callable[..., int]:
                     own = (OWN + EACH * m) * LANE
                     if not alike:
                         details(more, m * each + (y - r0 + 1) * 3 * LANE, x, cells, own)
-                    flux(law, kind, x, own, cells, k, T, x)
+                    flux(law, kind, x, own, cells, k, T, x, 0)
                     along_x(x, c1 - c0)
                     if y < r0:
                         for j in range(9 * LANE):
@@ -173,10 +168,10 @@ def seven(x: Any, own: int, j: int) -> Any:
 
 
 @compiled(inside=True)
-def keep_flux(flux: Any, j: int, x: Any) -> None:
+def keep_flux(flux: Any, j: int, x: Any, c: int) -> None:
     """Set the fluxes of cell j."""
     for e in range(7):
-        put(x, (FLUX + e) * LANE + j, flux[e])
+        put(x, (FLUX + e) * LANE + c + j, flux[e])
 
 
 structure, flux = structures(seven, measure, collect), fluxes(seven, under, flow, keep_flux)
@@ -194,33 +189,20 @@ def along_x(x: Any, n: int) -> None:
     along_row(THIRD, x, (FLUX + 6) * LANE, (BACK + 6) * LANE, n, -24.0)
 
 
-@compiled(inside=True)
-def _passed(x: Any, sums: int, a: float, d: float, t: float) -> Any:
-    """Add a row's share to the sums of four rows, of which the first is complete."""
-    s0, s1, s2, s3 = shares(a, d, t)
-    total = at(x, sums) + s0
-    put(x, sums, at(x, sums + LANE) + s1)
-    put(x, sums + LANE, at(x, sums + 2 * LANE) + s2)
-    put(x, sums + 2 * LANE, s3)
-    return total
-
-
 @compiled()
 def along_y(x: Any, sums: int, n: int) -> None:
     """The lines go back along y, one set of sums for each filter along z; complete rows are left in the first lanes."""
     for j in range(n):
         i, none = BACK * LANE + j, zero(at(x, j))
         mixed = at(x, i + 5 * LANE) + at(x, i + 6 * LANE)
-        put(x, j, _passed(x, sums + j, at(x, i), at(x, i + LANE), at(x, i + 3 * LANE)))
-        put(x, LANE + j, _passed(x, sums + 3 * LANE + j, at(x, i + 2 * LANE), none, none))
-        put(x, 2 * LANE + j, _passed(x, sums + 6 * LANE + j, at(x, i + 4 * LANE), none, mixed))
+        put(x, j, passed(x, sums + j, LANE, at(x, i), at(x, i + LANE), at(x, i + 3 * LANE)))
+        put(x, LANE + j, passed(x, sums + 3 * LANE + j, LANE, at(x, i + 2 * LANE), none, none))
+        put(x, 2 * LANE + j, passed(x, sums + 6 * LANE + j, LANE, at(x, i + 4 * LANE), none, mixed))
 
 
 @compiled()
-def along_z(
-    x: Any, sums: Any, place: int, n: int, u: Any, source: int, out: Any, target: int, factor: float
-) -> None:  # fmt: skip
+def along_z(x: Any, sums: Any, place: int, n: int, u: Any, source: int, out: Any, target: int, factor: float) -> None:
     """Complete rows go back along z; where a plane is complete, too, it is taken off the volume."""
     for j in range(n):
-        total = _passed(sums, place + j, at(x, j), at(x, LANE + j), at(x, 2 * LANE + j))
+        total = passed(sums, place + j, LANE, at(x, j), at(x, LANE + j), at(x, 2 * LANE + j))
         put(out, target + j, fma(factor, total, at(u, source + j)))
