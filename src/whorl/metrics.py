@@ -84,6 +84,8 @@ def ssim(
     -----
     Weights are the same in all directions, but the window is square: turned pictures may differ in the last digits.
 
+    Examples
+    --------
     >>> import torch
     >>> u = torch.linspace(0, 255, 256).reshape(1, 1, 16, 16)
     >>> ssim(u, u, value_range=255)

@@ -46,6 +46,8 @@ class Activation(OneNode, ABC):
     gamma : float
         How far details follow the off-diagonal entry of a diffusion tensor in the plane.
 
+    Examples
+    --------
     >>> import torch, whorl
     >>> model = whorl.models.build("perona-malik", contrast=5.0)
     >>> isinstance(model.activation, whorl.activations.Activation), model.activation.has_energy

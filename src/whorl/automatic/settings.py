@@ -98,6 +98,8 @@ def automatic_settings(
     **options
         For ``whorl.models.build``.
 
+    Examples
+    --------
     >>> ramp = torch.arange(64.0).expand(1, 1, 64, 64)
     >>> noisy = ramp + 5 * torch.randn(1, 1, 64, 64, generator=torch.Generator().manual_seed(0))
     >>> chosen = automatic_settings("perona-malik", [noisy], noise=5.0, diffusivity="exponential")

@@ -52,6 +52,8 @@ class Diffusivity(Contrasted, ABC):
     trainable : bool
         Whether the contrast is trained (through its logarithm, so that it stays positive).
 
+    Examples
+    --------
     >>> import torch
     >>> from whorl.diffusivities import Charbonnier
     >>> Charbonnier(2.0)(torch.tensor([0.0, 12.0])), Charbonnier(2.0).maximum()

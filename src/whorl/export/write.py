@@ -45,6 +45,8 @@ def write(
     force : bool
         Whether to replace a file that exists.
 
+    Examples
+    --------
     >>> import tempfile, whorl
     >>> chain = whorl.export.model_chain(whorl.models.build("perona-malik", contrast=5.0), time=0.4)
     >>> with tempfile.TemporaryDirectory() as folder:

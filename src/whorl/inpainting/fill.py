@@ -102,6 +102,8 @@ def fill(
     Known pixels keep their values to the last bit. Where the model has a max-min limit, no value leaves the range of
     the known ones.
 
+    Examples
+    --------
     >>> from whorl.models import build
     >>> ramp = torch.arange(16.0).expand(1, 1, 16, 16)
     >>> known = (ramp == 0) | (ramp == 15)

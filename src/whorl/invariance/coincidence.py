@@ -63,6 +63,8 @@ class TurnError(Compared):
     largest : float
         The largest single difference, in grey values.
 
+    Examples
+    --------
     >>> TurnError(angle=36.9, points=900, difference=0.02, change=4.0, largest=0.1).relative
     0.005
     """

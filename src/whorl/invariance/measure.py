@@ -33,6 +33,8 @@ class RotationError:
     angles : tuple of AngleError
         A whorl under any angles, compared at the turning points.
 
+    Examples
+    --------
     >>> from whorl.invariance import rotation_error
     >>> error = rotation_error(lambda u: 0.5 * u)
     >>> error.symmetries.difference, error.radius.relative

@@ -40,6 +40,8 @@ class RadiusError(Compared):
     spread, change : float
         Numerator and denominator of ``relative``.
 
+    Examples
+    --------
     >>> RadiusError(5, (0.0, 36.9), (1.0, 1.1), spread=0.1, change=1.1).radius
     5
     """
@@ -134,6 +136,8 @@ class SphereError(Compared):
     spread, change : float
         Numerator and denominator of ``relative``, in the worst channel.
 
+    Examples
+    --------
     >>> SphereError(radius=3, points=30, spread=0.1, change=2.0).relative
     0.05
     """

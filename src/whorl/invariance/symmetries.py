@@ -51,6 +51,8 @@ class SymmetryError(Compared):
     spacing : float
         One ulp: the distance between floating-point numbers at the largest value of :math:`|F(u)|`.
 
+    Examples
+    --------
     >>> SymmetryError({"quarter turn": 0.25, "mirror": 0.0}, change=3.0, spacing=1e-6).difference
     0.25
     """

@@ -58,6 +58,8 @@ def run(
     Every window has the bits it would have if the image were filtered whole by the same engine; memory depends on the
     window, not on the image.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from whorl.large import Stage, plan
     >>> image, out = np.ones((20, 30)), np.zeros((20, 30))

@@ -58,6 +58,8 @@ class Model(nn.Module):
     pixels: the distance to the steady state, where the flow is linear), steps up to ``max_min_limit()`` never widen the
     range of grey values. Known pixels keep their values to the last bit.
 
+    Examples
+    --------
     >>> import torch, whorl
     >>> model = whorl.models.build("perona-malik", contrast=5.0)
     >>> u = torch.linspace(0, 255, 64).reshape(1, 1, 8, 8)

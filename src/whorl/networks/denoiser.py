@@ -52,6 +52,8 @@ class Denoiser:
     second : TrainedNetwork, optional
         The network for noise that is not white, or weak.
 
+    Examples
+    --------
     >>> import torch, whorl
     >>> remove = Denoiser(whorl.load("photo-8k"), noise=25.0)
     >>> with torch.no_grad():

@@ -53,6 +53,8 @@ class PhotoSpec(Spec, kind="photo"):
     correlated : bool
         Whether the network is told the correlation of the noise between neighbours beside the level.
 
+    Examples
+    --------
     >>> PhotoSpec(channels=3).channels
     3
     """

@@ -55,6 +55,8 @@ class DirectionalDerivatives(Operator):
     Blind to checkerboards, like the cell gradient with alpha = 1/2. It has ``m`` channels where the tensor form of
     edge-enhancing diffusion has two.
 
+    Examples
+    --------
     >>> import torch
     >>> DirectionalDerivatives(8)(torch.zeros(1, 1, 9, 9)).shape
     torch.Size([1, 1, 1, 8, 10, 10])

@@ -74,6 +74,8 @@ class ScaleStack(Around):
     ----------
     Exact adjoint in the weighted product; a proven norm bound from the sum of all symbols, at most 1 % above the norm.
 
+    Examples
+    --------
     >>> import torch, whorl
     >>> sampling = whorl.operators.ScaleSampling((1.0, 2.0), (1.0, 2.0))
     >>> whorl.operators.ScaleStack(whorl.operators.CellGradient(), sampling)(torch.zeros(1, 1, 8, 8)).shape

@@ -42,6 +42,8 @@ class SteerableStencils:
     frequency : float
         The largest frequency of the fit, in cycles per pixel.
 
+    Examples
+    --------
     >>> from whorl.operators import steerable_stencils
     >>> steerable_stencils(1, 5).taps.shape
     torch.Size([2, 2, 5, 5])

@@ -61,6 +61,8 @@ class GatedStep:
     half : bool
         Whether responses are computed in bfloat16; the stream stays as it is.
 
+    Examples
+    --------
     >>> import whorl
     >>> whorl.load("photo-8k").blocks[0].description().form.channels
     16

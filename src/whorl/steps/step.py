@@ -68,6 +68,8 @@ class Step:
     kept : KnownPixels, optional
         Pixels that keep their values.
 
+    Examples
+    --------
     >>> import whorl
     >>> whorl.models.build("eed", contrast=5.0).description.form(2).law
     'edge-enhancing'

@@ -51,6 +51,8 @@ class TrainingConfig:
     checkpoint_seconds : float
         Least time between two checkpoints, also within an epoch; 0 writes one after every step.
 
+    Examples
+    --------
     >>> TrainingConfig(epochs=0)
     Traceback (most recent call last):
     ...

@@ -75,6 +75,8 @@ def train(
         When the loss or a parameter is no longer finite. The network (and the checkpoint) then hold the state before
         the epoch in which this happened.
 
+    Examples
+    --------
     >>> from whorl.training import TensorPairs, TrainingConfig
     >>> u = torch.full((2, 1, 8, 8), -100.0)
     >>> network = torch.nn.PReLU(init=1.0)  # a slope that has to become one half
