@@ -27,7 +27,7 @@ def seconds(workers: int, source: Path, target: Path, repeats: int) -> float:
 
     from whorl.large.cluster import filter_store
 
-    how = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    how = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     taken = []
     with LocalCluster(**how) as cluster:
         for _ in range(repeats + 1):

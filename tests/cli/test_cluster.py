@@ -32,7 +32,7 @@ def samples(shape: tuple[int, ...] = (90, 80), seed: int = 0) -> np.ndarray:
 @pytest.fixture(scope="module")
 def cluster():
     """A scheduler and two workers, each in a process of its own, which comes again when it is killed."""
-    how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(whorl.__file__).parents[1]), str(Path(__file__).parent)]))
         with distributed.LocalCluster(**how) as found:

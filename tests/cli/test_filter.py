@@ -320,7 +320,7 @@ def test_nan_is_refused(tmp_path, whorl_command, words):
     assert "the filter: the image holds 1 NaN or infinite value(s)" in answer.err
 
 
-def test_interrupt_leaves_nothing(tmp_path, whorl_command, monkeypatch):
+def test_after_an_interrupt_the_same_command_goes_on(tmp_path, whorl_command, monkeypatch):
     runner = import_module("whorl.large.run")
     files.write(tmp_path / "a.tif", picture(size=(600, 600)))
     calls = []
@@ -335,8 +335,13 @@ def test_interrupt_leaves_nothing(tmp_path, whorl_command, monkeypatch):
     monkeypatch.setattr(runner, "in_window", interrupted)
     words = ("filter", "--tile", 256, *OPTIONS, tmp_path / "a.tif", tmp_path / "new" / "b.tif")
     answer = whorl_command(*words)
-    assert (answer.code, answer.err) == (130, "interrupted\n")
-    assert listing(tmp_path) == ["a.tif"]
+    assert answer.code == 130
+    assert answer.err.endswith("b.tif: stopped; the same command goes on from here.\ninterrupted\n")
+    assert not (tmp_path / "new" / "b.tif").exists()
+    before = len(calls)
+    assert whorl_command(*words).code == 0
+    assert len(calls) - before == 3 - 2  # of three windows two were done
+    assert listing(tmp_path / "new") == ["b.tif"]
 
 
 def test_wide_strips_are_decoded_once(tmp_path, whorl_command, monkeypatch):

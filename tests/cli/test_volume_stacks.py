@@ -246,7 +246,7 @@ def test_a_preview_shows_three_slices_before_and_after(tmp_path, whorl_command):
     assert answer.code == 0, answer.err
     assert "to compute all of it takes about" in answer.out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.preview.png", "v.ome.tif"]
-    sheet = np.asarray(Image.open(tmp_path / "out.preview.png"))
+    sheet = np.asarray(Image.open(tmp_path / "out.preview.png").convert("L"))
     panel = sheet[34:354, 12:332]  # the first slice, below its title
     middle = data[2:18, 12:28, 14:30][8]
     low, high = np.quantile(data[2:18, 12:28, 14:30], (0.005, 0.995))
