@@ -13,7 +13,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from whorl.automatic.between import COLOURLESS, COMMON, POSSIBLE, common, measure_colours
+from whorl.automatic.between import COMMON, POSSIBLE, common, measure_colours, white
 from whorl.automatic.noise import noise_level
 from whorl.automatic.noise_model import NoiseModel, width_of
 from whorl.automatic.policy import Samples, labels
@@ -68,12 +68,14 @@ def model_to_remove(samples: Samples, caller: str, *, colours: bool = False) -> 
     if labels(parts, caller):
         return None
     correlation = common(parts) if colours else 0.0
-    if colours and correlation < COLOURLESS[1]:
+    traced, grey = measure_colours(parts, correlation) if colours else (None, 1.0)
+    if grey < 1:
         together = [part.movedim(1, 0).reshape(-1, 1, *part.shape[2:]) for part in parts]
-        one = _believed(together, measure_colours(parts, correlation), colours=True)
+        one = _believed(together, traced, colours=True)
         squares = [one.standard_deviation_at(part).double().square().mean() for part in parts]
         level = math.sqrt(float(sum(squares)) / len(squares))
-        return _above_rounding(_with_common(one, common(parts, level)), parts)
+        share = white(traced.correlation) if traced is not None else 1.0
+        return _above_rounding(_with_common(one, share * common(parts, level)), parts)
     single = [[part[:, [c]] for part in parts] for c in range(parts[0].shape[1])]
     if colours and all(torch.equal(a, b) for channel in single[1:] for a, b in zip(single[0], channel, strict=True)):
         single = single[:1]

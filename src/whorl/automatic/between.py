@@ -33,6 +33,12 @@ COMMON = (0.25, 0.5)
 COLOURLESS = (0.88, 0.97)
 """Correlations from which on colours tell less and less of the noise, and nothing: the picture counts as grey."""
 
+EQUAL = 1 - 1e-6
+"""The correlation of equal channels, but for rounding."""
+
+COLOURED = (0.15, 0.3)
+"""Correlations of neighbours up to which noise counts as white, and from which on it does not."""
+
 
 def between(parts: Sequence[Tensor]) -> tuple[tuple[float, ...], ...]:
     """The correlations of the noise between channels of pictures ``(n, c, ...)`` whose noise is equally strong."""
@@ -92,16 +98,26 @@ def colourless(correlation: float) -> float:
     return min(max((correlation - COLOURLESS[0]) / (COLOURLESS[1] - COLOURLESS[0]), 0.0), 1.0)
 
 
-def measure_colours(parts: Sequence[Tensor], correlation: float) -> Measured | None:
-    """As :func:`whorl.automatic.traces.measure` for channels of which the noise is so correlated.
+def measure_colours(parts: Sequence[Tensor], correlation: float) -> tuple[Measured | None, float]:
+    """As :func:`whorl.automatic.traces.measure` for channels with noise so correlated, and the share of grey in it.
 
-    Where the noise has no colour, it is told from texture as in grey pictures.
+    White noise without colour is told from texture as in grey pictures. Noise of cameras, which is correlated in the
+    plane, is left to colours, unless all channels are equal.
     """
     grey = colourless(correlation)
     alone = measure([part.mean(1, keepdim=True) for part in parts]) if grey else None
-    found = measure(parts) if grey < 1 or alone is None else alone
-    if alone is None or found is None or found is alone or not (found.level and alone.level):
-        return found if alone is None or grey < 1 else alone
+    if alone is not None and correlation < EQUAL:
+        grey *= white(alone.correlation)
+    if alone is not None and grey == 1:
+        return alone, grey
+    found = measure(parts)
+    if alone is None or found is None or not (found.level and alone.level):
+        return found, 0.0
     pairs = zip(found.levels, alone.levels, strict=True)
     levels = tuple(math.exp((1 - grey) * math.log(colour) + grey * math.log(own)) for colour, own in pairs)
-    return Measured(levels, (1 - grey) * found.correlation + grey * alone.correlation)
+    return Measured(levels, (1 - grey) * found.correlation + grey * alone.correlation), grey
+
+
+def white(neighbours: float) -> float:
+    """From 1, for white noise, to 0 for noise with this correlation of neighbours."""
+    return min(max((COLOURED[1] - neighbours) / (COLOURED[1] - COLOURED[0]), 0.0), 1.0)

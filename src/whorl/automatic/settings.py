@@ -110,7 +110,7 @@ def automatic_settings(
     """
     chosen, weighing = rule(name), samples[0].dim() == 4 and row(name).weighed and not {*OWN} & {*options}
     shared = common(samples) if weighing else 0.0
-    traced = measure_colours(samples, shared) if weighing else None
+    traced = measure_colours(samples, shared)[0] if weighing else None
     if noise is not None:
         measured = validation.number(noise, "noise", name, 0.0)
     else:
