@@ -8,9 +8,10 @@ import torch
 
 from whorl import engines
 from whorl.activations import Anisotropic, CoherenceEnhancing, EdgeContinuing, EdgeEnhancing, Isotropic, Uncoupled
+from whorl.cli.bench import table
 from whorl.diffusivities import CLASSICAL, Rational, by_name
 from whorl.engines import REGISTRY
-from whorl.engines.capabilities import EVERY_LAW, table
+from whorl.engines.capabilities import EVERY_LAW
 from whorl.export import chain, onnx_model
 from whorl.models import build
 from whorl.operators import CellGradient, Composed, ScaleStack, Smoothing

@@ -17,6 +17,7 @@ from whorl.engines.base import Steps
 from whorl.engines.cuda.engine import TritonEngine
 from whorl.engines.cuda.plane.launches import Launches, Tiling
 from whorl.engines.reference import ReferenceEngine
+from whorl.inpainting.images import method
 from whorl.models import build
 from whorl.networks import NetworkSpec, build_network
 from whorl.operators import CellGradient, ScaleStack, sample_scales
@@ -119,8 +120,9 @@ def model_cases() -> dict[str, dict[str, float]]:
     u = (50 + 12 * torch.randn(1, 2, 6, 8, generator=torch.Generator().manual_seed(3), dtype=torch.float64)).to(DEVICE)
     found = {}
     # Noise has little coherence: at the contrast of the others CED would do next to nothing, and rounding would count.
-    for name, contrast in (("perona-malik", 9.0), ("weickert-brox", 9.0), ("eed", 9.0), ("ced", 1.0)):
-        model = build(name, contrast=contrast).to(DEVICE)
+    models = [build(name, contrast=9.0) for name in ("perona-malik", "weickert-brox", "eed")]
+    for model in (*models, build("ced", contrast=1.0), method("eed", contrast=9.0)):
+        name = model.to(DEVICE).name
         for scheme in ("explicit", "fed", "fsi") if name in ("perona-malik", "eed") else ("explicit",):
             time = 2 * model.automatic_step() if scheme == "explicit" else 1.5
             with torch.no_grad():

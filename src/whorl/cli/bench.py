@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from whorl.cli.options import option
+
+if TYPE_CHECKING:
+    from whorl.steps import Form
 
 EXAMPLES = ("whorl bench", "whorl bench speed_grey memory", "whorl bench --table", "whorl bench --engines")
 
@@ -18,7 +22,7 @@ def command(
     ] = None,
     again: Annotated[bool, option("--again", "Measure anew what has been measured already.")] = False,
     engines: Annotated[bool, option("--engines", "Measure nothing; print what each engine has.")] = False,
-    table: Annotated[bool, option("--table", "Measure nothing; print the results there are.")] = False,
+    results: Annotated[bool, option("--table", "Measure nothing; print the results there are.")] = False,
     out: Annotated[Path, option("--out -o", "Folder of the result files.")] = Path("build/bench"),
 ) -> None:
     """Measure speed, memory and quality beside other libraries, and print the tables.
@@ -26,18 +30,9 @@ def command(
     The benchmarks are part of the repository: run this inside a clone, with pip install -e '.[bench]'.
     """
     if engines:
-        from whorl.engines.capabilities import table as capabilities
-
-        typer.echo(capabilities())
-        return
+        return typer.echo(table())
     root = _repository()
-    words = [
-        *(suites or []),
-        "--out",
-        str(out.resolve()),
-        *(["--again"] if again else []),
-        *(["--table"] if table else []),
-    ]
+    words = [*(suites or []), "--out", str(out.resolve()), *["--again"] * again, *["--table"] * results]
     done = subprocess.run([sys.executable, "-W", "ignore", "-m", "benchmarks", *words], cwd=root, check=False)
     raise typer.Exit(done.returncode)
 
@@ -50,3 +45,40 @@ def _repository() -> Path:
         if (folder / "benchmarks" / "__main__.py").exists() and (folder / "pyproject.toml").exists():
             return folder
     raise ValueError("the benchmarks are not part of the installed package. Run this inside a clone of the repository.")
+
+
+def table() -> str:
+    """The registry as text: what there is of steps, by law, derivative and diffusivity, and of learned blocks.
+
+    >>> print(table().splitlines()[1])
+    uncoupled                        all        all        back       value      value      value
+    """
+    from whorl.engines import REGISTRY
+
+    parts, rows = REGISTRY.values(), {"": list(REGISTRY)}
+    rows |= {title: [part.gives(form) or "-" for part in parts] for title, form in _examples().items()}
+    rows["learned blocks"] = ["all" if part.learned is None else part.learned.gives for part in parts]
+    rows["bits"] = [", ".join(kind.removeprefix("float") for kind in part.dtypes) or "any" for part in parts]
+    return "\n".join(f"{title:33}{''.join(f'{word:11}' for word in words)}".rstrip() for title, words in rows.items())
+
+
+def _examples() -> "dict[str, Form]":
+    """Steps that stand for many: every law in plane and space, every other derivative, every diffusivity."""
+    from whorl.engines.capabilities import CLOSED, DERIVATIVES, EDGES, EVERY_LAW, SMOOTHED
+    from whorl.operators import Derivative
+    from whorl.steps import Form
+
+    found = {}
+    for dimension, where in ((2, ""), (3, " in space")):
+        cells, none = Derivative("cells", (1.0,) * dimension, alpha=0.5), ((1.0,),) * dimension
+        for law in EVERY_LAW:
+            g, rho = ("none", none) if law in SMOOTHED else (CLOSED[0], ())
+            found[law + where] = Form(law, g, cells, cells, rho=rho)
+            if law in EDGES:
+                found["  of several gradients" + where] = replace(found[law + where], couple_channels=True)
+    plain = found["isotropic"]
+    for name in DERIVATIVES[1:]:
+        other = replace(plain.flux, name=name)
+        found[name] = replace(plain, flux=other, structure=other)
+    found["  homogeneous laplacian"] = replace(found["laplacian"], diffusivity="homogeneous")
+    return found | {kind: replace(plain, diffusivity=kind) for kind in (*CLOSED, "FreeForm")}

@@ -3,25 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-from whorl.cli.options import (
-    Alpha,
-    AsVolume,
-    Cell,
-    Cluster,
-    Common,
-    Gamma,
-    MeasuredContrast,
-    Memory,
-    ModelName,
-    Noise,
-    Paths,
-    SchemeName,
-    SpacingText,
-    Time,
-    option,
-    prepare,
-    with_common_options,
-)
+from whorl.cli import options
+from whorl.cli.options import Common, option, prepare, with_common_options
 
 EXAMPLES = (
     "whorl filter photo.png smooth.png",
@@ -39,14 +22,14 @@ EXAMPLES = (
 
 @with_common_options
 def command(
-    paths: Paths,
-    model: ModelName = "weickert-brox",
-    contrast: MeasuredContrast = None,
-    noise: Noise = None,
-    time: Time = None,
-    alpha: Alpha = None,
-    cell: Cell = None,
-    gamma: Gamma = None,
+    paths: options.Paths,
+    model: options.ModelName = "weickert-brox",
+    contrast: options.MeasuredContrast = None,
+    noise: options.Noise = None,
+    time: options.Time = None,
+    alpha: options.Alpha = None,
+    cell: options.Cell = None,
+    gamma: options.Gamma = None,
     sigma: Annotated[
         float | None, option("--sigma PX", "Presmoothing: edges are looked for after it, in pixels.")
     ] = None,
@@ -55,11 +38,11 @@ def command(
         str | None,
         option("--diffusivity NAME", "exponential, rational, charbonnier, weickert, tukey, tv or homogeneous."),
     ] = None,
-    scheme: SchemeName = "explicit",
-    spacing: SpacingText = "auto",
-    memory: Memory = None,
-    volume: AsVolume = False,
-    cluster: Cluster = None,
+    scheme: options.SchemeName = "explicit",
+    spacing: options.SpacingText = "auto",
+    memory: options.Memory = None,
+    volume: options.AsVolume = False,
+    cluster: options.Cluster = None,
     preview: Annotated[
         int | None,
         option(
@@ -89,14 +72,14 @@ def command(
     shorter side of a pixel.
     """
     from whorl.automatic import Filtering
-    from whorl.cli.batch import Batch, as_memory
+    from whorl.cli.batch import Batch
     from whorl.cli.treatments import ByModel, as_spacing
 
-    options = {"alpha": alpha, "cell": cell, "gamma": gamma, "sigma": sigma, "rho": rho, "diffusivity": diffusivity}
-    policy = Filtering(model, contrast, time, noise, options, caller="filter")
+    settings = {"alpha": alpha, "cell": cell, "gamma": gamma, "sigma": sigma, "rho": rho, "diffusivity": diffusivity}
+    policy = Filtering(model, contrast, time, noise, settings, caller="filter")
     device = prepare(common.device, common.threads)
     treatment = ByModel(policy, scheme, device, spacing=as_spacing(spacing), per_page=common.per_page)
     batch = Batch(
-        "filter", treatment, common, volume=volume, memory=as_memory(memory), preview=preview, cluster=cluster
+        "filter", treatment, common, volume=volume, memory=options.as_memory(memory), preview=preview, cluster=cluster
     )
     batch.run([Path(path) for path in paths])

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -156,3 +157,31 @@ def prepare(device: str = "cpu", threads: int | None = None) -> "torch.device":
     if threads is not None:
         torch.set_num_threads(threads)  # the compiled engines take as many
     return device_of(device, torch.device("cpu"))
+
+
+def as_tile(text: str) -> int | None:
+    """The side of the windows from ``--tile``: ``auto`` or a number of pixels.
+
+    >>> as_tile("auto"), as_tile("512")
+    (None, 512)
+    """
+    if text == "auto":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"--tile {text}: expected auto or a number of pixels such as 1024.")
+    return int(text)
+
+
+def as_memory(text: str | None) -> int | None:
+    """A number of bytes from ``--memory``: a number with MB, GB, MiB or GiB behind it.
+
+    >>> as_memory("2GB"), as_memory("512 MiB")
+    (2000000000, 536870912)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([KMGT])(i?)B?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"--memory {text}: expected a size such as 2GB or 512MB.")
+    number, prefix, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(prefix.upper()) + 1))

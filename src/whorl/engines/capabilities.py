@@ -11,7 +11,6 @@ from torch import Tensor
 
 from whorl.activations.enhancing import SPECTRAL
 from whorl.diffusivities import CLASSICAL
-from whorl.operators import Derivative
 from whorl.operators.cells import CELLS
 from whorl.steps import Form, GatedForm
 
@@ -83,7 +82,7 @@ class Loops:
         yield self.channels or not several, f"the law {law!r} of coupled channels"
         yield form.one_gradient or not self.single, f"the law {law!r} of a structure of several gradients"
         radius = len(form.rho[-1]) - 1 if form.rho else -1
-        blurred = radius >= 0 and law in ("uncoupled", "isotropic") and form.dimension == 2
+        blurred = radius >= 0 and form.entries < 3 and form.dimension == 2
         yield radius <= self.rho and not blurred, f"the law {law!r} of a structure smoothed over {radius} pixels"
         alike = {
             "any": True,
@@ -231,12 +230,12 @@ REGISTRY = {
         dtypes=("float32",),
         loops=(
             Loops(VARIATIONAL, gives="back", rho=-1, structures="own"),
-            Loops((*VARIATIONAL, "coherence-enhancing"), structures="coupled"),
+            Loops((*VARIATIONAL, *SMOOTHED), structures="coupled"),
             Loops(EDGES, structures="coupled", single=True),
             Loops(VARIATIONAL, cells=("wide",), rho=-1, structures="one"),
             Loops(EDGES, cells=("wide",), rho=-1, structures="one", single=True),
             Loops(VARIATIONAL, dimension=3, rho=-1, structures="pointwise", channels=False),
-            Loops(EDGES, dimension=3, structures="one", single=True, narrow=True),
+            Loops(EDGES[:1], dimension=3, structures="one", single=True, narrow=True),
         ),
         learned=Learned(most=64, alike=False),
     ),
@@ -258,37 +257,6 @@ REGISTRY = {
     ),
 }
 """The three engines, the two formats of the export and the page, by name."""
-
-
-def table() -> str:
-    """The registry as text: what there is of steps, by law, derivative and diffusivity, and of learned blocks.
-
-    >>> print(table().splitlines()[1])
-    uncoupled                        all        all        back       value      value      value
-    """
-    parts, rows = REGISTRY.values(), {"": list(REGISTRY)}
-    rows |= {title: [part.gives(form) or "-" for part in parts] for title, form in _examples().items()}
-    rows["learned blocks"] = ["all" if part.learned is None else part.learned.gives for part in parts]
-    rows["bits"] = [", ".join(kind.removeprefix("float") for kind in part.dtypes) or "any" for part in parts]
-    return "\n".join(f"{title:33}{''.join(f'{word:11}' for word in words)}".rstrip() for title, words in rows.items())
-
-
-def _examples() -> dict[str, Form]:
-    """Steps that stand for many: every law in plane and space, every other derivative, every diffusivity."""
-    found = {}
-    for dimension, where in ((2, ""), (3, " in space")):
-        cells, none = Derivative("cells", (1.0,) * dimension, alpha=0.5), ((1.0,),) * dimension
-        for law in EVERY_LAW:
-            g, rho = ("none", none) if law in SMOOTHED else (CLOSED[0], ())
-            found[law + where] = Form(law, g, cells, cells, rho=rho)
-            if law in EDGES:
-                found["  of several gradients" + where] = replace(found[law + where], couple_channels=True)
-    plain = found["isotropic"]
-    for name in DERIVATIVES[1:]:
-        other = replace(plain.flux, name=name)
-        found[name] = replace(plain, flux=other, structure=other)
-    found["  homogeneous laplacian"] = replace(found["laplacian"], diffusivity="homogeneous")
-    return found | {kind: replace(plain, diffusivity=kind) for kind in (*CLOSED, "FreeForm")}
 
 
 _DEVICES = {"cpu": "the processor", "cuda": "CUDA devices"}

@@ -5,7 +5,6 @@ from dataclasses import replace
 from torch import Tensor
 
 from whorl.engines.base import Engine, Steps
-from whorl.steps import GatedNumbers, GatedStep
 
 
 class ReferenceEngine(Engine):
@@ -28,7 +27,3 @@ class ReferenceEngine(Engine):
 
         # The data term is part of the gradient here.
         return replace(steps, step=replace(step, fidelity=None)).one_by_one(u, one)
-
-    def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
-        change = step.gradient(u, numbers.bias)
-        return u - (change if numbers.tau is None else numbers.tau.to(u.dtype) * change)

@@ -25,11 +25,11 @@ def flux(
     graph: Graph, form: Form, phi: Activation, v: list[str], seen: list[str], channels: int, total: Accumulate
 ) -> list[str]:
     """The flux of every scale from its responses ``v`` and the responses ``seen`` that steer the nonlinearity."""
-    if form.law not in ("uncoupled", "isotropic"):
+    if form.entries == 3:
         return _by_eigenvalues(graph, form, phi.diffusivity, v, seen, channels, total)
     squares = [graph("Mul", part, part) for part in seen]
-    parts = 1 if form.law == "isotropic" else channels // form.axes
-    if form.law == "isotropic":
+    parts = 1 if form.entries == 1 else channels // form.axes
+    if form.entries == 1:
         s2 = total([_sum_channels(graph, square) for square in squares])
     else:  # one weight per direction, shared by the parts of the direction
         s2 = total([_fold_parts(graph, square, parts, form.axes) for square in squares])

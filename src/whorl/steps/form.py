@@ -63,6 +63,12 @@ class Form:
         return len(self.flux.spacing)
 
     @property
+    def entries(self) -> int:
+        """How many numbers the diffusion tensor has: one, one for each direction, or all of a symmetric matrix."""
+        d = self.dimension
+        return {"isotropic": 1, "uncoupled": d}.get(self.law, d * (d + 1) // 2)
+
+    @property
     def omega(self) -> tuple[float, ...]:
         """The weights of the scales of the flux."""
         return self.flux.omega

@@ -30,19 +30,22 @@ from whorl.steps import Form
 
 
 class Law(NamedTuple):
-    """What kernels are compiled for: a law, a diffusivity, the entries of the tensor that are kept, square pixels."""
+    """What kernels are compiled for: a law, a diffusivity, the entries of the tensor that are kept, square pixels.
+
+    Of a law of eigenvalues it is also known below which share of the larger one their gap counts as that share.
+    """
 
     name: str
     kind: str
     parts: int
     square: bool
+    together: float = -1.0
 
     @classmethod
     def of(cls, form: Form) -> "Law":
         """The law of a step."""
-        full = form.dimension * (form.dimension + 1) // 2
-        parts = {"isotropic": 1, "uncoupled": form.dimension}.get(form.law, full)
-        return cls(form.law, form.diffusivity, parts, len({*form.flux.spacing}) == 1)
+        together = SPECTRA[2][form.law].together if form.law in SPECTRA[2] else -1.0
+        return cls(form.law, form.diffusivity, form.entries, len({*form.flux.spacing}) == 1, together)
 
 
 _WORDS = WORDS | {
@@ -159,7 +162,7 @@ def powers(x):
 def tensor(j11, j12, j22, i2, floor, LAW: tl.constexpr):
     """Diffusion tensor (a, b, c) of the structure tensor J in one cell; without a diffusivity J stays as it is.
 
-    An edge-enhancing law is that of a single gradient; a coherence-enhancing one has `floor` across lines.
+    An edge-enhancing law is that of a single gradient; `floor` is the further number of a law of eigenvalues.
     """
     KIND: tl.constexpr = LAW.kind
     if KIND == "":
@@ -180,10 +183,9 @@ def tensor(j11, j12, j22, i2, floor, LAW: tl.constexpr):
         c = 1.0 + h * j22
     else:
         m, d, delta = parted(j11, j12, j22)
-        if LAW.name == "coherence-enhancing":
-            small = tl.maximum(m - delta, 0.0)
-            mean, rise = spectrum(m + delta, small, 2.0 * delta, floor, i2, KIND, "coherence-enhancing")
-            h = rise / tl.maximum(2.0 * delta, 1e-37)
+        if LAW.together >= 0.0:
+            mean, rise = spectrum(m + delta, tl.maximum(m - delta, 0.0), 2.0 * delta, floor, i2, KIND, LAW.name)
+            h = rise / tl.maximum(2.0 * delta, tl.maximum(LAW.together * (m + delta), 1e-37))
         else:
             upper = diffusivity(m + delta, i2, KIND)
             lower = diffusivity(tl.maximum(m - delta, 0.0), i2, KIND)

@@ -45,7 +45,7 @@ def in_passes(
     together = GIVEN if tensors is not None else members if members in (1, 3) else 0
     halves = form.flux.order
     kernel = pipeline(*kind(form), together, halves)
-    sizes, shares, pulls, *of_kernel = _numbers(form, C, precision(u), tuple(numbers), tuple(mixes))
+    sizes, shares, pulls, *same = _numbers(form, C, precision(u), tuple(numbers), tuple(mixes))
     real, taus = sizes.dtype, len(sizes)
     depth, width = _window(W, members * u.element_size(), len(numbers), halves)
     width = min(width, LANE - 5 * LINE) if together == 3 else width
@@ -56,20 +56,19 @@ def in_passes(
         line, lanes = LANE if together == 3 else pitch(right - left), depth * members
         sizes_of_room = (lanes * slots(halves) + members) * line, lanes * line, lanes * line, line, line, line
         rows, across, down, *J = room(sizes_of_room, real)
-        kernel(
-            *arrays, g * members, members, H, W, r0, r1, c0, c1, left, right, sizes[some], shares[some], pulls[some],
-            *of_kernel, rows, across, down, *(tensors or J), line, *bound,
-        )  # fmt: skip
+        where = keep, g * members, members, H, W, r0, r1, c0, c1, left, right, line
+        of_steps = sizes[some], shares[some], pulls[some], *same
+        kernel(arrays, where, of_steps, bound, (rows, across, down), tensors or tuple(J))
 
     free: list[Tensor] = []
     before = source = u
     for first in range(0, taus, depth):
         # The iterate before the last is wanted only if the next piece starts by looking back.
         last = first + depth >= taus
-        keep = depth > halves and not last and shares[first + depth] != 1
+        keep = bool(depth > halves and not last and shares[first + depth] != 1)
         out = into if last and into is not None else free.pop() if free else fresh(u)
         spare = (free.pop() if free else fresh(u)) if keep else source
-        arrays = flat(source), flat(before), flat(out), flat(spare), keep
+        arrays = flat(source), flat(before), flat(out), flat(spare)
         tasks = [
             (arrays, slice(first, first + depth), g, r0, r1, c0, c1)
             for g in range(groups)

@@ -55,14 +55,14 @@ def pipeline(law: int, kind: int, together: int, halves: int) -> Callable[..., i
     stamp, SLOTS = source_stamp(), slots(halves)
 
     @compiled(cache=True)
-    def kernel(
-        u: Any, before: Any, out: Any, out_before: Any, keep: bool, first: int, members: int, H: int, W: int,
-        r0: int, r1: int, c0: int, c1: int, left: int, right: int, taus: Any, mixes: Any, pulls: Any, k: Any,
-        rate: float, more: float, rows: Any, across: Any, down: Any, Ja: Any, Jb: Any, Jc: Any, pitch: int,
-        data: Any, weights: Any, weighed: Any, known: Any, masked: Any,
-    ) -> int:  # fmt: skip
-        # Positional, as a call with tuples would take longer than the work on a small picture.
-        J, kept, geo, steps, width = (Ja, Jb, Jc), (across, down), geometry(k), taus.shape[0], right - left
+    def kernel(images: Any, where: Any, numbers: Any, held: Any, room: Any, J: Any) -> int:
+        # Plain tuples: a call with named ones would take longer than the work on a small picture.
+        u, before, out, out_before = images
+        keep, first, members, H, W, r0, r1, c0, c1, left, right, pitch = where
+        taus, mixes, pulls, k, rate, more = numbers
+        data, weights, weighed, known, masked = held
+        rows, across, down = room
+        kept, geo, steps, width = (across, down), geometry(k), taus.shape[0], right - left
         for j in range(steps * members * pitch):
             put(across, j, zero(rate))
             put(down, j, zero(rate))

@@ -52,6 +52,7 @@ def wide_step(
     weight = real.type(weights[where.seen[0, 0]] * scale / UNIT**2)
     factor = real.type(-factors[where.moved[0, 0]] / UNIT**2)
     k, k_seen = coefficients(form.flux, form.gamma, precision(u)), coefficients(form.structure, 0.0, precision(u))
+    given = k, k_seen, weight, factor, rate / real.type(scale), real.type(1)
     steering = u if steer is None else steer
     gaussian = form.structure.taps[0]
     if any(len(along) > 1 for along in gaussian):
@@ -62,10 +63,7 @@ def wide_step(
 
     def work(group: int, r0: int, r1: int, c0: int, c1: int) -> None:
         (buffer,) = room(((OWN + 6 * members) * LANE,), real)
-        kernel(
-            pixels, seen, result, group * members * H * W, members, H, W, r0, r1, c0, c1,
-            k, k_seen, weight, factor, rate / real.type(scale), real.type(1), buffer,
-        )  # fmt: skip
+        kernel((pixels, seen, result), (group * members * H * W, members, H, W, r0, r1, c0, c1), given, buffer)
 
     groups, columns = n * C // members, split(W, LANE - 16, 16)
     parts = [(r0, r1, c0, c1) for r0, r1 in bands(H, groups, 16, 16 * members * W) for c0, c1 in columns]
@@ -83,10 +81,10 @@ def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
     stamp = source_stamp()
 
     @compiled(cache=True)
-    def kernel(
-        u: Any, seen: Any, out: Any, first: int, members: int, H: int, W: int, r0: int, r1: int, c0: int, c1: int,
-        k: Any, k_seen: Any, weight: float, factor: float, rate: float, more: float, x: Any,
-    ) -> int:  # fmt: skip
+    def kernel(arrays: Any, window: Any, numbers: Any, x: Any) -> int:
+        u, seen, out = arrays
+        first, members, H, W, r0, r1, c0, c1 = window
+        k, k_seen, weight, factor, rate, more = numbers
         cells, k, k_seen = c1 - c0 + 3, geometry(k), geometry(k_seen)
         T = x[J * LANE :], x[(J + 1) * LANE :], x[(J + 2) * LANE :]
         for i in range(r0 - 1, r1 + 2):

@@ -29,19 +29,18 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
     It writes voxels ``z0 <= z < z1``, ``r0 <= y < r1``, ``c0 <= x < c1`` of ``members`` coupled fields from ``first``
     on. If ``mix`` is not 1, the step is extrapolated from ``before``. ``taps``, ``start`` and ``radius`` belong to the
     Gaussians along z, y and x of the steering fields, then of the structure; ``weights`` to those along z and y of the
-    structure, from ``start[6]`` and ``start[7]`` on, as four sums at once need them. The last arguments give room:
-    ``voxels`` for two planes of rows for each member, ``plane`` for two lanes per row, ``rows`` for four lanes per
-    member, ``J`` and ``T`` for six; ``seen``, ``layers``, ``ready``, ``smooth`` and ``row`` for the steering.
+    structure, from ``start[6]`` and ``start[7]`` on, as four sums at once need them. Room is given: ``voxels`` for two
+    planes of rows for each member, ``plane`` for two lanes per row, ``rows`` for four lanes per member, ``J`` and ``T``
+    for six; ``seen``, ``layers``, ``ready``, ``smooth`` and ``row`` for the steering.
     """
     stamp = source_stamp()
 
     @compiled(cache=True)
-    def kernel(
-        u: Any, steer: Any, before: Any, out: Any, first: int, members: int, D: int, H: int, W: int,
-        z0: int, z1: int, r0: int, r1: int, c0: int, c1: int, tau: float, mix: float, k: Any, k_seen: Any,
-        rate: float, floor: float, taps: Any, start: Any, radius: Any, weights: Any, where: Any,
-        voxels: Any, plane: Any, rows: Any, J: Any, T: Any, seen: Any, layers: Any, ready: Any, smooth: Any, row: Any,
-    ) -> int:  # fmt: skip
+    def kernel(arrays: Any, window: Any, numbers: Any, gaussians: Any, room: Any, steering: Any) -> int:
+        first, members, D, H, W, z0, z1, r0, r1, c0, c1 = window
+        tau, mix, k, k_seen, rate, floor = numbers
+        _, start, radius, weights, where = gaussians
+        seen, layers, ready, smooth, row = steering
         k, k_seen = (at(k, 0), at(k, 1), at(k, 2)), (at(k_seen, 0), at(k_seen, 1), at(k_seen, 2))
         pitch = (c1 - c0 + 1 + LINE - 1) // LINE * LINE
         R_z, R_y, R_x = radius[3], radius[4], radius[5]
@@ -49,6 +48,7 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
         top, bottom = rows_of(r0, r1, H, R_y + 1)
         left, right = rows_of(c0, c1, W, R_x + 1)
         size, size_layer, lanes = (bottom - top) * LANE, (r1 - r0 + 4) * 6 * pitch, 1 if law == ISOTROPIC else 6
+        plane, J = room[1], room[3]
         for j in range(plane.shape[0]):
             put(plane, j, zero(rate))
         z = z0 - 1
@@ -57,15 +57,12 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
             front, behind = (v - 1) % 2 * members * size, v % 2 * members * size
             if steered:
                 for m in range(members):
-                    smoothed_plane(
-                        steer, first + m, mirrored(v, D), D, H, W, top, bottom, left, right,
-                        taps, start, radius, R_x + 1, where, smooth, row, seen, behind + m * size,
-                    )  # fmt: skip
+                    here, part = (first + m, mirrored(v, D), D, H, W), (top, bottom, left, right, R_x + 1)
+                    smoothed_plane(arrays[1], here, part, gaussians, smooth, row, seen, behind + m * size)
+            among = front, behind, members, size, H, top, left
             if steered and blurred and v >= z0 - R_z:
-                structure_layer(
-                    law, seen, front, behind, members, size, H, top, left, r0, r1, c0, c1,
-                    k_seen, taps, start, radius, weights, where, J, smooth, layers, v % depth * size_layer, pitch,
-                )  # fmt: skip
+                cells = r0, r1, c0, c1, v % depth * size_layer, pitch
+                structure_layer(law, seen, among, cells, k_seen, gaussians, J, smooth, layers)
             # Layers z and on whose structure is complete; where it is smoothed along z, four at a time.
             after = v + 1
             if blurred and z >= z0:
@@ -81,27 +78,24 @@ def planes(law: int, kind: int, steered: bool) -> Callable[..., int]:
                             layers, where, e * pitch, weights, start[6], R_z, ready, line, size_layer, c1 - c0 + 1
                         )
             for turn in range(z, after):
-                flow_layer(
-                    law, kind, steered, blurred, u, before, out, first, members, D, H, W, turn, z0,
-                    r0, r1, c0, c1, tau, mix, k, k_seen, rate, floor, voxels, plane, rows, J, T,
-                    seen, front, behind, size, top, left, ready, (turn - z) * size_layer, pitch,
-                )  # fmt: skip
+                by, base = (tau, mix, k, k_seen, rate, floor), (turn - z) * size_layer
+                flow_layer(law, kind, steered, blurred, arrays, window, turn, by, room, seen, among, ready, base, pitch)
             z = after
         return stamp
 
     return kernel
 
 
-@compiled()
+@compiled(inside=True)
 def flow_layer(
-    law: int, kind: int, steered: bool, blurred: bool,
-    u: Any, before: Any, out: Any, first: int, members: int, D: int, H: int, W: int, z: int, z0: int,
-    r0: int, r1: int, c0: int, c1: int, tau: float, mix: float, k: Any, k_seen: Any, rate: float, floor: float,
-    voxels: Any, plane: Any, rows: Any, J: Any, T: Any,
-    seen: Any, seen_front: int, seen_behind: int, seen_size: int, seen_top: int, seen_left: int, ready: Any, base: int,
-    pitch: int,
+    law: int, kind: int, steered: bool, blurred: bool, arrays: Any, window: Any, z: int, numbers: Any, room: Any,
+    seen: Any, among: Any, ready: Any, base: int, pitch: int,
 ) -> None:  # fmt: skip
     """Read plane z, evaluate the layer of cells before it, and complete the plane before that layer."""
+    u, _, before, out = arrays
+    first, members, D, H, W, z0, _, r0, r1, c0, c1 = window
+    tau, mix, k, k_seen, rate, floor = numbers
+    voxels, plane, rows, J, T = room
     left, right = rows_of(c0, c1, W, 1)
     top, bottom = rows_of(r0, r1, H, 1)
     size, n = (bottom - top) * LANE, c1 - c0
@@ -122,10 +116,9 @@ def flow_layer(
             for e in range(1 if law == ISOTROPIC else 6):
                 copy_row(ready, base + ((y - r0) * 6 + e) * pitch, J, e * LANE, n + 1)
         elif steered:
-            at_left = MARGIN - 1 + c0 - seen_left
-            seen_row(law, seen, seen_front, seen_behind, members, seen_size, H, seen_top, y, at_left, n + 1, k_seen, J)
+            seen_row(law, seen, among, y, MARGIN - 1 + c0 - among[6], n + 1, k_seen, J)
         elif not alone:
-            seen_row(law, voxels, front, behind, members, size, H, top, y, shift, n + 1, k, J)
+            seen_row(law, voxels, (front, behind, members, size, H, top, left), y, shift, n + 1, k, J)
         if not alone:
             tensor(law, kind, n + 1, J, T, rate, floor)
         upper, lower = (mirrored(y - 1, H) - top) * LANE + shift, (mirrored(y, H) - top) * LANE + shift

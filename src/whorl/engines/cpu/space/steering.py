@@ -24,15 +24,13 @@ def rows_of(low: int, high: int, size: int, beyond: int) -> Any:
 
 
 @compiled()
-def smoothed_plane(
-    u: Any, field: int, z: int, D: int, H: int, W: int, top: int, bottom: int, left: int, right: int,
-    taps: Any, start: Any, radius: Any, columns: int, where: Any, work: Any, row: Any, target: Any, base: int,
-) -> None:  # fmt: skip
+def smoothed_plane(u: Any, here: Any, part: Any, gaussians: Any, work: Any, row: Any, target: Any, base: int) -> None:
     """Rows top <= y < bottom, columns left <= x < right of plane z of the smoothed field, ``LANE`` apart from base on.
 
     Along z, then along y, then along x; ``columns`` mirrored columns follow at the borders of the volume. ``work`` has
     room for the rows and their halo, ``row`` for one of them with its own.
     """
+    (field, z, D, H, W), (top, bottom, left, right, columns), (taps, start, radius, _, where) = here, part, gaussians
     R_z, R_y, R_x = radius[0], radius[1], radius[2]
     first, after = rows_of(top, bottom, H, R_y)
     begin, end = rows_of(left, right, W, R_x)
@@ -46,27 +44,26 @@ def smoothed_plane(
             put(where, R_y + k, (mirrored(y + k, H) - first) * pitch)
         smooth_across(ONCE, work, where, 0, taps, start[1], R_y, row, R_x, width)
         mirror_columns(row, R_x, width, R_x)
-        here = base + (y - top) * LANE + MARGIN
-        smooth_rows(ONCE, row, R_x + left - begin, taps, start[2], R_x, target, here, right - left)
-        mirror_columns(target, here, right - left, columns)
+        line = base + (y - top) * LANE + MARGIN
+        smooth_rows(ONCE, row, R_x + left - begin, taps, start[2], R_x, target, line, right - left)
+        mirror_columns(target, line, right - left, columns)
 
 
 @compiled()
 def structure_layer(
-    law: int, seen: Any, front: int, behind: int, members: int, size: int, H: int, top: int, left: int,
-    r0: int, r1: int, c0: int, c1: int, k: Any, taps: Any, start: Any, radius: Any, weights: Any, where: Any,
-    J: Any, work: Any, layer: Any, base: int, pitch: int,
-) -> None:  # fmt: skip
+    law: int, seen: Any, among: Any, part: Any, k: Any, gaussians: Any, J: Any, work: Any, layer: Any
+) -> None:
     """The structure of rows r0 <= y <= r1 of cells between two planes, smoothed along x and y, six lanes for each row.
 
-    ``seen`` holds the planes of the smoothed members, ``size`` apart, from ``front`` and ``behind`` on; ``work`` has
-    room for the rows and their halo, ``layer`` for three rows more than asked for; both have rows of ``pitch``.
+    ``seen`` holds the planes that :func:`seen_row` is given; ``work`` has room for the rows and their halo, ``layer``
+    for three rows more than asked for, from ``base`` on; both have rows of ``pitch``.
     """
+    (r0, r1, c0, c1, base, pitch), (taps, start, radius, weights, where) = part, gaussians
     R_y, R_x = radius[4], radius[5]
     cells, lanes = c1 - c0 + 1, 1 if law == ISOTROPIC else 6
-    shift = MARGIN - 1 + c0 - R_x - left
+    shift = MARGIN - 1 + c0 - R_x - among[6]
     for y in range(r0 - R_y, r1 + R_y + 1):
-        seen_row(law, seen, front, behind, members, size, H, top, y, shift, cells + 2 * R_x, k, J)
+        seen_row(law, seen, among, y, shift, cells + 2 * R_x, k, J)
         for e in range(lanes):
             line = ((y - r0 + R_y) * 6 + e) * pitch
             smooth_rows(ONCE, J, e * LANE + R_x, taps, start[5], R_x, work, line, cells)
@@ -80,11 +77,13 @@ def structure_layer(
 
 
 @compiled()
-def seen_row(
-    law: int, seen: Any, front: int, behind: int, members: int, size: int, H: int, top: int, y: int, shift: int,
-    n: int, k: Any, J: Any,
-) -> None:  # fmt: skip
-    """The structure of n cells of row y, summed over the members."""
+def seen_row(law: int, seen: Any, among: Any, y: int, shift: int, n: int, k: Any, J: Any) -> None:
+    """The structure of n cells of row y, summed over the members.
+
+    ``seen`` holds two planes of each of them, from the row ``top`` and the column ``left`` on: those of the members are
+    ``size`` apart, and begin at ``front`` and ``behind``.
+    """
+    front, behind, members, size, H, top, _ = among
     upper, lower = (mirrored(y - 1, H) - top) * LANE + shift, (mirrored(y, H) - top) * LANE + shift
     for m in range(members):
         near, far = front + m * size, behind + m * size

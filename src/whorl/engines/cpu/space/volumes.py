@@ -139,9 +139,8 @@ def _step(
     starts = [sum(map(len, sets[:s])) for s in range(6)]
     # Along z and y four sums are taken at once: all weights of the kernel, with three zeros before and six after.
     both = [[0.0] * 3 + [*weights[:0:-1], *weights] + [0.0] * 6 for weights in sets[3:5]]
-    weights = np.array(both[0] + both[1], real)
     start = np.array([*starts, 0, len(both[0])], np.int64)
-    kernel = planes(*kind(form), steered)
+    kernel, given = planes(*kind(form), steered), (size, real.type(mix), *of_kernel)
     S_z, S_y, S_x, R_z, R_y, R_x = (int(r) for r in radius)
     columns = split(W, WIDEST, LINE)
     widest = max(c1 - c0 for c0, c1 in columns)
@@ -165,11 +164,9 @@ def _step(
             sizes += [max(tall * wide, (cells + 2 * R_y) * 6 * pitch), wide]
         else:
             sizes += [0] * 5
-        where = np.empty(2 * int(radius.max()) + 4, np.int64)
-        kernel(
-            *arrays, first, members, D, H, W, z0, z1, r0, r1, c0, c1, size, real.type(mix), *of_kernel,
-            taps, start, radius, weights, where, *room(tuple(sizes), real),
-        )  # fmt: skip
+        gaussians = taps, start, radius, np.array(both[0] + both[1], real), np.empty(2 * max(radius) + 4, np.int64)
+        window, rooms = (first, members, D, H, W, z0, z1, r0, r1, c0, c1), tuple(room(tuple(sizes), real))
+        kernel(tuple(arrays), window, given, gaussians, rooms[:5], rooms[5:])
 
     slabs = [(first, z0, z1) for first in range(0, n * C, members) for z0, z1 in deep]
     windows = [(r0, r1, c0, c1) for r0, r1 in high for c0, c1 in columns]

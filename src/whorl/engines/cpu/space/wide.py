@@ -57,10 +57,8 @@ def wide_volume_step(
     def work(first: int, z0: int, z1: int, r0: int, r1: int, c0: int, c1: int) -> None:
         planes = members * 3 * (r1 - r0 + 6) * LANE
         x, lines, more, sums = room(((OWN + EACH * members) * LANE, planes, 0 if alike else planes, planes), real)
-        kernel(
-            voxels, seen, result, first, members, D, H, W, z0, z1, r0, r1, c0, c1, -size, *of_kernel,
-            x, lines, lines if alike else more, sums,
-        )  # fmt: skip
+        window, rooms = (first, members, D, H, W, z0, z1, r0, r1, c0, c1), (x, lines, lines if alike else more, sums)
+        kernel((voxels, seen, result), window, (-size, *of_kernel), rooms)
 
     groups = range(0, n * C, members)
     deep, high, columns = bands(D, len(groups), 16), split(H, ROWS, 1), split(W, WIDEST, 16)
@@ -80,11 +78,11 @@ def layers(law: int, kind: int, alike: bool) -> Callable[..., int]:
     stamp = source_stamp()
 
     @compiled(cache=True)
-    def kernel(
-        u: Any, seen: Any, out: Any, first: int, members: int, D: int, H: int, W: int, z0: int, z1: int,
-        r0: int, r1: int, c0: int, c1: int, factor: float, k: Any, k_seen: Any, rate: float, floor: float,
-        x: Any, lines: Any, more: Any, sums: Any,
-    ) -> int:  # fmt: skip
+    def kernel(arrays: Any, window: Any, numbers: Any, room: Any) -> int:
+        u, seen, out = arrays
+        first, members, D, H, W, z0, z1, r0, r1, c0, c1 = window
+        factor, k, k_seen, rate, floor = numbers
+        x, lines, more, sums = room
         cells, each = c1 - c0 + 3, 3 * (r1 - r0 + 6) * LANE
         J, T = x[FLUX * LANE :], x[TENSOR * LANE :]
         k, k_seen = (at(k, 0), at(k, 1), at(k, 2)), (at(k_seen, 0), at(k_seen, 1), at(k_seen, 2))

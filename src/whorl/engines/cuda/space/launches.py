@@ -13,7 +13,7 @@ from whorl.operators.derivative import Taps
 from whorl.steps import Form
 
 _TILES = (32, 4, 32, 3, 168), (43, 4, 32, 3, 168), (32, 2, 32, 1, 168), (86, 3, 32, 3, 248)
-TILES = dict(zip((*VARIATIONAL, *EDGES), _TILES, strict=True))
+TILES = dict(zip((*VARIATIONAL, EDGES[0]), _TILES, strict=True))
 """By law: planes of a program, rows of a thread, threads beside each other, stages of loads, registers of a thread.
 
 The fastest of those tried on an H200 (`python -m benchmarks.gpu.volumes`).
