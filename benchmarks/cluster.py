@@ -26,6 +26,7 @@ def seconds(workers: int, source: Path, target: Path, repeats: int) -> float:
     from distributed import LocalCluster
 
     from whorl.large.cluster import filter_store
+    from whorl.large.plan import How
 
     how = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     taken = []
@@ -33,8 +34,8 @@ def seconds(workers: int, source: Path, target: Path, repeats: int) -> float:
         for _ in range(repeats + 1):
             start = time.perf_counter()
             filter_store(
-                source, target, partial(choose, 900.0, 4.0), cluster=cluster.scheduler_address, tile=1024, force=True,
-                advance=lambda share: None,
+                source, target, partial(choose, 900.0, 4.0), How(tile=1024, force=True, advance=lambda share: None),
+                cluster=cluster.scheduler_address,
             )  # fmt: skip
             taken.append(time.perf_counter() - start)
     return min(taken[1:])

@@ -17,6 +17,7 @@ import whorl
 from whorl import large, models
 from whorl.errors import FileError, ShapeError
 from whorl.large.cluster import filter_store
+from whorl.large.plan import How
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -110,8 +111,8 @@ def test_a_killed_worker_is_made_up_for(cluster, tmp_path):
         kill = partial(os.kill, next(iter(before.values())), signal.SIGKILL)
         told = Told(2, kill)
         _, plans, *_ = filter_store(
-            tmp_path / "v.zarr", tmp_path / "w.zarr", partial(_stages, 3.0), cluster=cluster.scheduler_address,
-            volume=False, tile=8, advance=told,
+            tmp_path / "v.zarr", tmp_path / "w.zarr", partial(_stages, 3.0), How(tile=8, advance=told),
+            cluster=cluster.scheduler_address, volume=False,
         )  # fmt: skip
         assert len(plans[0].passes) > 1
         client.wait_for_workers(2, timeout=60)  # the nanny brings another one
@@ -130,11 +131,11 @@ def test_a_stopped_run_goes_on_by_chunk(tmp_path, store):
     volume = samples((24, 20, 21))
     an_array(tmp_path / "v.zarr", volume, (8, 20, 21), "zyx")
     target = tmp_path / "w.zarr" if store == "folder" else Path(f"memory://{tmp_path.name}/w.zarr")
-    run = partial(filter_store, tmp_path / "v.zarr", target, volume=False, tile=8)
+    run, how = partial(filter_store, tmp_path / "v.zarr", target, volume=False), partial(How, tile=8)
     with pytest.raises(KeyboardInterrupt):
-        run(partial(_stages, 0.2), advance=Told(2, stopping))
+        run(partial(_stages, 0.2), how(advance=Told(2, stopping)))
     told = Told(0, None)
-    *_, resumed = run(partial(_stages, 0.2), advance=told)
+    *_, resumed = run(partial(_stages, 0.2), how(advance=told))
     assert resumed
     assert told.calls == 1 + 1  # the share that was done before, and the window that was left
 
@@ -146,10 +147,10 @@ def test_a_stopped_run_goes_on_by_chunk(tmp_path, store):
 
     np.testing.assert_array_equal(the_result(), expected(0.2))
     with pytest.raises(FileError, match="exists already"):
-        run(partial(_stages, 0.2), advance=told)
+        run(partial(_stages, 0.2), how(advance=told))
     with pytest.raises(KeyboardInterrupt):
-        run(partial(_stages, 0.2), advance=Told(2, stopping), force=True)
-    *_, resumed = run(partial(_stages, 0.1), advance=told, force=True)
+        run(partial(_stages, 0.2), how(advance=Told(2, stopping), force=True))
+    *_, resumed = run(partial(_stages, 0.1), how(advance=told, force=True))
     assert not resumed
     np.testing.assert_array_equal(the_result(), expected(0.1))
 

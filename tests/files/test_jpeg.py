@@ -72,7 +72,8 @@ def test_quality_is_95_with_full_chroma(tmp_path):
         assert JpegImagePlugin.get_sampling(seen) == 0
     made = picture("rgb", 3)
     with (tmp_path / "b.jpg").open("wb") as stream:
-        writer = JpegWriter(stream, "b.jpg", [(made.layout, made.metadata)], quality=60)
+        writer = JpegWriter(stream, "b.jpg", [(made.layout, made.metadata)])
+        writer.quality = 60
         writer.canvases[0].write(0, 0, made.samples)
         writer.finish()
     assert (tmp_path / "b.jpg").stat().st_size < (tmp_path / "a.jpg").stat().st_size

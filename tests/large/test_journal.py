@@ -9,6 +9,7 @@ import pytest
 from whorl import models
 from whorl.files.volume import open_volume
 from whorl.large import stages
+from whorl.large.plan import How
 from whorl.large.volumes import filter_volume
 
 nibabel = pytest.importorskip("nibabel")
@@ -29,7 +30,7 @@ def test_samples_reach_the_disk_before_the_journal_says_so(tmp_path: Path, monke
     monkeypatch.setattr(os, "fsync", fsync)
     model = models.build("perona-malik", contrast=1.0)
     with open_volume(tmp_path / "a.nii") as file:
-        plan, _ = filter_volume(file, tmp_path / "b.nii", stages(model, time, dimension=3), tile=7)
+        plan, _ = filter_volume(file, tmp_path / "b.nii", stages(model, time, dimension=3), How(tile=7))
     assert plan.count > 1
     assert (len(plan.passes) > 1) == (time > 1)
     lines = "".join({"done": "|", "result": "s"}.get(name, "s" if name.startswith("pass-") else "") for name in flushed)

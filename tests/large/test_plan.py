@@ -10,7 +10,7 @@ import tifffile
 
 from whorl import large, models
 from whorl.large.pictures import filter_file
-from whorl.large.plan import SCRATCH_COST, whole_bytes, working_bytes
+from whorl.large.plan import SCRATCH_COST, How, whole_bytes, working_bytes
 from whorl.large.scratch import Scratch
 
 
@@ -140,6 +140,6 @@ def test_the_shares_of_all_pages_sum_up_to_one(tmp_path):
     )
     steps = large.stages(models.build("perona-malik", contrast=9.0), 1.0)
     shares = []
-    filter_file(tmp_path / "a.tif", tmp_path / "b.tif", lambda pages: [steps] * len(pages), advance=shares.append)
+    filter_file(tmp_path / "a.tif", tmp_path / "b.tif", lambda pages: [steps] * len(pages), How(advance=shares.append))
     assert math.fsum(shares) == pytest.approx(1)
     assert len(shares) >= 3

@@ -26,9 +26,11 @@ from whorl.files.zarr_volume import ZarrVolume
 from whorl.foundations.atomic import check_target
 from whorl.foundations.strict_json import strict_json
 from whorl.large import Stage
-from whorl.large.cluster import Chosen, check_store, filter_store
+from whorl.large.cluster import check_store, filter_store
 from whorl.large.pictures import filter_file
+from whorl.large.plan import How
 from whorl.large.resuming import work_folder
+from whorl.large.tasks import Chosen
 from whorl.large.volumes import filter_volume, plan_volume
 
 WENT_ON = "went on where it was stopped"
@@ -51,9 +53,9 @@ class Batch:
     ) -> None:
         if volume and common.pages is not None:
             raise ValueError(f"--volume and --pages {common.pages} contradict each other. Give one of them.")
-        self.verb, self.treatment, self.tile, self.pages = verb, treatment, as_tile(common.tile), common.pages
-        self.dry_run, self.volume, self.memory, self.preview = common.dry_run, volume, memory, preview
-        self.cluster = cluster
+        self.verb, self.treatment, self.pages, self.cluster = verb, treatment, common.pages, cluster
+        self.how = How(as_tile(common.tile), memory, treatment.device, common.force)
+        self.dry_run, self.volume, self.preview = common.dry_run, volume, preview
         self.force, self.quiet, self.as_json = common.force, common.quiet, common.as_json
         self.compression = None if common.compression == "auto" else common.compression
         self.sheets = {
@@ -126,13 +128,13 @@ class Batch:
         self, source: Path, target: Path, advance: Callable[[float], None] | None
     ) -> tuple[dict[str, Any], bool]:
         """Filter a picture or a volume."""
-        how: dict[str, Any] = {"tile": self.tile, "memory": self.memory}
+        how = replace(self.how, advance=advance)
         if (file := self._opened(source)) is not None:
             with file:
                 told = "--compare" if "compare" in self.sheets else "--compression" if self.compression else ""
                 if told:
                     raise ValueError(f"{source}: {told} is for pictures, and this is a volume. Leave it out.")
-                return self._volume(file, target, advance, how)
+                return self._volume(file, target, how)
         if self.preview is not None:
             raise ValueError(f"{source}: --preview is for volumes. Give --volume if its pages are slices of one.")
         chosen: list[dict[str, Any]] = []
@@ -143,17 +145,17 @@ class Batch:
                 yield stages
 
         tiff = SUFFIXES.get(target.suffix.lower()) == "tiff"
-        how |= {"pages": self.pages or "separate", "device": self.treatment.device, "force": self.force}
-        how["compression"] = self.compression or ("deflate" if self.treatment.lossless and tiff else None)
-        job = filter_file(source, target, choose, advance=advance, dry_run=advance is None, **how)
+        packed = self.compression or ("deflate" if self.treatment.lossless and tiff else None)
+        pages: Any = self.pages or "separate"
+        job = filter_file(source, target, choose, how, pages=pages, dry_run=advance is None, compression=packed)
         record: dict[str, Any] = {}
         if len(chosen) > 1 and self.pages is None and self.treatment.volumes:
             record["hint"] = "filtered as separate pictures; --volume takes them as one volume"
         elif doubts := [number["doubt"] for number in chosen if number.get("doubt") and not number.get("copied")]:
             record["hint"] = doubts[0].removesuffix(".")
         record |= {"hint": WENT_ON} if job.resumed else {}
-        pages = zip(job.layouts, job.plans, chosen, strict=True)
-        return record | {"pages": [described(*page) for page in pages]}, job.resumed
+        each = zip(job.layouts, job.plans, chosen, strict=True)
+        return record | {"pages": [described(*page) for page in each]}, job.resumed
 
     def _stores(self, paths: Sequence[Path]) -> tuple[Path, Path]:
         """The two zarr arrays of a command for many machines."""
@@ -169,9 +171,8 @@ class Batch:
     ) -> tuple[dict[str, Any], bool]:
         """Filter one array on a cluster, or behind an address; only plan it without ``advance``."""
         found, plans, chosen, resumed = filter_store(
-            source, target, partial(_chosen, self.treatment), cluster=self.cluster, tile=self.tile,
-            volume=self.volume if self.treatment.volumes and self.pages is None else None, memory=self.memory,
-            force=self.force, device=str(self.treatment.device), advance=advance,
+            source, target, partial(_chosen, self.treatment), replace(self.how, advance=advance), cluster=self.cluster,
+            volume=self.volume if self.treatment.volumes and self.pages is None else None,
         )  # fmt: skip
         layout = replace(found.layout, height=found.shape[-2], width=found.shape[-1], channels=found.filtered, kept=0)
         depth = {"depth": found.shape[0], "colour": "volume"} if len(found.space) == 3 else {}
@@ -184,24 +185,20 @@ class Batch:
             return open_volume(source, self.volume)
         return None
 
-    def _volume(
-        self, file: VolumeFile, target: Path, advance: Callable[[float], None] | None, how: dict[str, Any]
-    ) -> tuple[dict[str, Any], bool]:
-        """Filter the volumes of a file in their three dimensions; only plan it without ``advance``."""
+    def _volume(self, file: VolumeFile, target: Path, how: How) -> tuple[dict[str, Any], bool]:
+        """Filter the volumes of a file in their three dimensions; only plan it where nobody is told."""
         stages, chosen = self.treatment.volume(file)
         record, resumed = {}, False
-        if self.preview is not None or advance is None:
-            plan = plan_volume(file, stages, **how)
-        if self.preview is not None and advance is not None:
+        if self.preview is not None or how.advance is None:
+            plan = plan_volume(file, stages, how)
+        if self.preview is not None and how.advance is not None:
             from whorl.cli.preview import preview
 
             picture, seconds = preview(file, target, stages, plan, self.preview, self.treatment.device)
             record = {"output": str(picture), "whole_seconds": seconds}
             record["hint"] = f"to compute all of it takes about {duration(seconds)}"
-        elif advance is not None:
-            plan, resumed = filter_volume(
-                file, target, stages, device=self.treatment.device, force=self.force, advance=advance, **how
-            )
+        elif how.advance is not None:
+            plan, resumed = filter_volume(file, target, stages, how)
         layout = Layout(file.shape[1], file.shape[2], file.channels, file.dtype, "channels")
         page = described(layout, plan, {"depth": file.shape[0], "colour": "volume"} | chosen)
         return record | {"pages": [page | {"sides": list(plan.sides)}] * file.count}, resumed

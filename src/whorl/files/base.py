@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,6 +164,22 @@ class Writer(ABC):
         fits = {name: cls.longest if name != "icc" else math.inf for name in cls.holds}  # profiles come in pieces
         lost = [BLOCKS[name] for name, size in blocks.items() if size > fits.get(name, 0)]
         return lost if cls.carries and getattr(metadata, cls.carries) else [*lost, *metadata.own]
+
+
+class WholeWriter(Writer):
+    """A file of one image that is encoded in one piece, by :meth:`finish`."""
+
+    def __init__(self, stream: BinaryIO, name: str, frames: Sequence[Frame]) -> None:
+        kind = type(self).__name__.removesuffix("Writer").upper()
+        if len(frames) != 1:
+            raise FileError(f"{name}: a {kind} holds one image, not {len(frames)}. Write .tif or .zarr.")
+        self.check(frames[0][0], name)
+        self.stream, self.canvas = stream, WholeCanvas(*frames[0])
+        self.canvases = (self.canvas,)
+
+    @abstractmethod
+    def check(self, layout: Layout, name: str) -> None:
+        """Refuse what the format cannot hold."""
 
 
 def check_size(path: Path, width: int, height: int, max_pixels: int = MAX_PIXELS) -> None:

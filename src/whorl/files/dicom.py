@@ -152,12 +152,9 @@ def _frames(file: Path, header: Any) -> Iterator[Frame]:
             inner = [group[sequence][0] for group in groups if group.get(sequence)]
             return next((each.get(name) for each in (*inner, header) if each.get(name) not in (None, "")), None)
 
-        place = _numbers(told("PlanePositionSequence", "ImagePositionPatient"), 3)
-        if place is None:
-            place = _numbers(told("DetectorInformationSequence", "ImagePositionPatient"), 3)
-        axes = _numbers(told("PlaneOrientationSequence", "ImageOrientationPatient"), 6)
-        if axes is None:
-            axes = _numbers(told("DetectorInformationSequence", "ImageOrientationPatient"), 6)
+        position, direction, detector = "ImagePositionPatient", "ImageOrientationPatient", "DetectorInformationSequence"
+        place = _numbers(told("PlanePositionSequence", position) or told(detector, position), 3)
+        axes = _numbers(told("PlaneOrientationSequence", direction) or told(detector, direction), 6)
         axes = None if axes is None else axes.reshape(2, 3)
         if count > 1 and not own and place is not None and axes is not None:
             step = header.get("SpacingBetweenSlices")

@@ -1,15 +1,14 @@
 """What Pillow decodes: JPEG, WebP and BMP as pages, and the samples of most PNG files; and JPEG written by it."""
 
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Frame, Reader, WholeCanvas, WholePage, Writer, check_size
+from whorl.files.base import MAX_PIXELS, Reader, WholePage, WholeWriter, check_size
 from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.tiff_directory import exif_of, exif_tags, orientation_in
 
@@ -106,17 +105,14 @@ COLOURS: dict[str, tuple[Colour, int]] = {"L": ("grey", 1), "RGB": ("rgb", 3), "
 MAX_DENSITY = 65535  # pixels per inch that the header can hold
 
 
-class JpegWriter(Writer):
-    """Writes 8-bit grey, RGB or CMYK. JPEG loses a little of every picture: ``quality`` 95, full chroma, by default."""
+class JpegWriter(WholeWriter):
+    """Writes 8-bit grey, RGB or CMYK. JPEG loses a little of every picture: of quality 95, with full chroma."""
 
     holds = ("icc", "exif", "xmp", "iptc", "comment")
     longest = 65000  # a marker ends at 65533 bytes, its name among them
+    quality = 95
 
-    def __init__(self, stream: BinaryIO, name: str, frames: Sequence[Frame], quality: int = 95) -> None:
-        self.stream, self.quality = stream, quality
-        if len(frames) != 1:
-            raise FileError(f"{name}: a JPEG holds one image, not {len(frames)}. Write .tif or .zarr.")
-        layout, metadata = frames[0]
+    def check(self, layout: Layout, name: str) -> None:
         if layout.dtype != np.uint8:
             raise FileError(f"{name}: JPEG holds 8 bit, not {layout.dtype}. Write .png or .tif, which keep the type.")
         if layout.kept or (layout.colour, layout.channels) not in COLOURS.values():
@@ -125,8 +121,6 @@ class JpegWriter(Writer):
             raise FileError(
                 f"{name}: JPEG ends at 65535 pixels a side, not {layout.width} x {layout.height}. Write .tif."
             )
-        self.canvas = WholeCanvas(layout, metadata)
-        self.canvases = (self.canvas,)
 
     def finish(self) -> None:
         """Compress and write the image."""

@@ -2,15 +2,14 @@
 
 import io
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whorl.errors import FileError
-from whorl.files.base import MAX_PIXELS, Frame, Reader, WholeCanvas, WholePage, Writer, check_size, needed
+from whorl.files.base import MAX_PIXELS, Reader, WholeCanvas, WholePage, WholeWriter, check_size, needed
 from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.pillow import decoded
 from whorl.files.tiff_directory import exif_of, exif_tags, orientation_in
@@ -36,19 +35,20 @@ class PngReader(Reader):
         self.pages = (_PngPage(path, max_pixels),)
 
 
-class PngWriter(Writer):
+class PngWriter(WholeWriter):
     """Writes grey, RGB, and either with alpha, in 8 or 16 bit."""
 
     holds, carries = ("icc", "exif", "xmp", "comment"), "chunks"
 
-    def __init__(self, stream: BinaryIO, name: str, frames: Sequence[Frame]) -> None:
-        if len(frames) != 1:
-            raise FileError(f"{name}: a PNG holds one image, not {len(frames)}. Write .tif or .zarr.")
-        layout, metadata = frames[0]
-        self.stream = stream
-        _check_colours(layout, name)
-        self.canvas = WholeCanvas(layout, metadata)
-        self.canvases = (self.canvas,)
+    def check(self, layout: Layout, name: str) -> None:
+        if layout.dtype not in (np.uint8, np.uint16):
+            raise FileError(f"{name}: PNG holds 8- or 16-bit whole numbers, not {layout.dtype}. Write .tif or .zarr.")
+        if (layout.colour, layout.channels, layout.kept) not in KINDS:
+            raise FileError(
+                f"{name}: PNG holds grey or RGB, not {layout.channels} channels of {layout.colour}. Write .tif."
+            )
+        if not _by_pillow(layout):
+            needed("imagecodecs", name, DEEP)
 
     def finish(self) -> None:
         """Compress the image and write it, with the describing chunks between header and image."""
@@ -113,17 +113,6 @@ def _encoded(canvas: WholeCanvas) -> bytes:
 def _by_pillow(layout: Layout) -> bool:
     """Whether Pillow handles such samples; it cuts 16-bit colours and alpha to 8 bit without a word."""
     return layout.dtype == np.uint8 or layout.channels == 1
-
-
-def _check_colours(layout: Layout, name: str) -> None:
-    if layout.dtype not in (np.uint8, np.uint16):
-        raise FileError(f"{name}: PNG holds 8- or 16-bit whole numbers, not {layout.dtype}. Write .tif or .zarr.")
-    if (layout.colour, layout.channels, layout.kept) not in KINDS:
-        raise FileError(
-            f"{name}: PNG holds grey or RGB, not {layout.channels} channels of {layout.colour}. Write .tif."
-        )
-    if not _by_pillow(layout):
-        needed("imagecodecs", name, DEEP)
 
 
 def _chunks(path: Path) -> list[tuple[bytes, bytes]]:

@@ -1,12 +1,14 @@
-"""Which TIFF tags describe the picture and must survive, and how they are read as raw bytes."""
+"""Which TIFF tags describe the picture and must survive; how they are read as raw bytes, and made where none are."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
-from whorl.files.layout import Tag, in_one_unit
-from whorl.files.tiff_directory import INSIDE, Directories, exif_block
+import numpy as np
+
+from whorl.files.layout import Layout, Metadata, Tag, in_one_unit
+from whorl.files.tiff_directory import INSIDE, LONG, Directories, exif_block, exif_tags
 
 DESCRIPTION = (269, 270, 271, 272, 285, 305, 306, 315, 316, 33432)  # names, dates, devices, OME-XML
 FROM_EXIF = (270, 271, 272, 305, 306, 315, 33432, *INSIDE)  # what an EXIF block has, too
@@ -16,8 +18,10 @@ DISPLAY = (262, 274, 282, 283, 286, 287, 296, 297, 301, 318, 319, 332, 338, 3467
 GEOGRAPHY = (33550, 33922, 34264, 34735, 34736, 34737, 42112, 42113)  # GeoTIFF and GDAL
 CARRIED = {*DESCRIPTION, *DISPLAY, *GEOGRAPHY, *INSIDE, XMP, IPTC, PHOTOSHOP}
 NOTES = (b"ImageJ=", b"<", b"{")  # how descriptions for programs begin
-BYTES = 7  # a TIFF data type
+ASCII, SHORT, RATIONAL, BYTES = 2, 3, 5, 7  # TIFF data types
 INCHES = {2: 1.0, 3: 2.54}  # per ResolutionUnit
+NO_UNIT = 1  # of the resolution: only the ratio counts
+PHOTOMETRIC = {"grey": 1, "rgb": 2, "cmyk": 5, "channels": 1}
 
 
 def carried_tags(page: Any, palette: bool = False) -> tuple[Tag, ...]:
@@ -103,3 +107,46 @@ def ome_spacing(description: str, axes: str) -> tuple[float, ...] | None:
     except (ElementTree.ParseError, StopIteration, KeyError, ValueError):
         return None
     return in_one_unit(sizes, [said.get(f"PhysicalSize{axis}Unit") for axis in axes])
+
+
+def description(layout: Layout, metadata: Metadata) -> list[Tag]:
+    """The describing tags: those of the TIFF read, or new ones from what another format told."""
+    if metadata.tags:
+        return list(metadata.tags)
+    tags = [numbers(262, SHORT, PHOTOMETRIC[layout.colour]), numbers(274, SHORT, metadata.orientation)]
+    colours = {"rgb": 3, "cmyk": 4}.get(layout.colour, 1)
+    if layout.channels > colours:
+        unmarked = layout.channels - colours - layout.kept
+        tags.append(numbers(338, SHORT, *[0] * unmarked, *[2] * layout.kept))
+    for code, block in ((34675, metadata.icc), (XMP, metadata.xmp), (IPTC, metadata.iptc)):
+        if block is not None:
+            tags.append(Tag(code, BYTES, len(block), block))
+    tags += [tag for tag in exif_tags(metadata.exif) if tag.code in FROM_EXIF]
+    if metadata.comment is not None:
+        said = b"".join(tag.data for tag in tags if tag.code == 270) + metadata.comment.rstrip(b"\0") + b"\0"
+        tags = [*(tag for tag in tags if tag.code != 270), Tag(270, ASCII, len(said), said)]
+    density, unit = metadata.resolution, next(unit for unit, scale in INCHES.items() if scale == 1.0)
+    if density is None and metadata.aspect != (1.0, 1.0):
+        density, unit = (1 / metadata.aspect[1], 1 / metadata.aspect[0]), NO_UNIT
+    if density is not None:
+        for code, value in zip((282, 283), density, strict=True):
+            tags.append(Tag(code, RATIONAL, 1, np.array(_fraction(value), "<u4").tobytes()))
+        tags.append(numbers(296, SHORT, unit))
+    return tags
+
+
+def _fraction(value: float) -> tuple[int, int]:
+    """Numerator and denominator, below 2**32 each; four decimals where they fit.
+
+    >>> _fraction(300.0), _fraction(508000.0), _fraction(1e12)
+    ((3000000, 10000), (508000000, 1000), (4294967295, 1))
+    """
+    for denominator in (10000, 1000, 100, 10):
+        if round(value * denominator) < 2**32:
+            return round(value * denominator), denominator
+    return min(round(value), 2**32 - 1), 1
+
+
+def numbers(code: int, kind: int, *values: int) -> Tag:
+    """A tag that holds whole numbers."""
+    return Tag(code, kind, len(values), np.array(values, {SHORT: "<u2", LONG: "<u4"}[kind]).tobytes())

@@ -17,19 +17,16 @@ from whorl.errors import FileError
 from whorl.files.base import Canvas, Frame, Writer, reduced
 from whorl.files.layout import Layout, Metadata, Tag
 from whorl.files.tiff_codecs import COMPRESSIONS, check_compression, decoded, encoded
-from whorl.files.tiff_directory import exif_tags, packed
-from whorl.files.tiff_tags import FROM_EXIF, INCHES, IPTC, XMP
+from whorl.files.tiff_directory import LONG, LONG8, packed
+from whorl.files.tiff_tags import SHORT, description, numbers
 
 TILE = 256
 LARGE = 2**26  # bytes of a page above which it is tiled
 STRIP = 2**16  # bytes of a strip, before compression
 HEADER = 16  # bytes of a BigTIFF header; a classic one leaves half of them unused
-PHOTOMETRIC = {"grey": 1, "rgb": 2, "cmyk": 5, "channels": 1}
 SAMPLE_FORMATS = {"u": 1, "i": 2, "f": 3}
 YCBCR = 6  # how JPEG holds colours
 SUB_DIRECTORIES = 330
-NO_UNIT = 1  # of the resolution: only the ratio counts
-ASCII, SHORT, LONG, RATIONAL, UNDEFINED, LONG8 = 2, 3, 4, 5, 7, 16
 
 
 class TiffWriter(Writer):
@@ -117,24 +114,24 @@ class _TiffCanvas(Canvas):
         """The directory of the page."""
         layout, rows, columns = self.layout, *self.segment
         samples, bits = layout.channels, 8 * layout.dtype.itemsize
-        table = {tag.code: tag for tag in _description(layout, self.metadata)}
+        table = {tag.code: tag for tag in description(layout, self.metadata)}
         own = [
-            _numbers(254, LONG, int(reduced)),
-            _numbers(256, LONG, layout.width),
-            _numbers(257, LONG, layout.height),
-            _numbers(258, SHORT, *[bits] * samples),
-            _numbers(259, SHORT, COMPRESSIONS[self.compression]),
-            _numbers(277, SHORT, samples),
-            _numbers(284, SHORT, 1),
-            _numbers(317, SHORT, 2 if self.predicted else 1),
-            _numbers(339, SHORT, *[SAMPLE_FORMATS[layout.dtype.kind]] * samples),
+            numbers(254, LONG, int(reduced)),
+            numbers(256, LONG, layout.width),
+            numbers(257, LONG, layout.height),
+            numbers(258, SHORT, *[bits] * samples),
+            numbers(259, SHORT, COMPRESSIONS[self.compression]),
+            numbers(277, SHORT, samples),
+            numbers(284, SHORT, 1),
+            numbers(317, SHORT, 2 if self.predicted else 1),
+            numbers(339, SHORT, *[SAMPLE_FORMATS[layout.dtype.kind]] * samples),
         ]
         if self.compression == "jpeg" and samples == 3:
-            own += [_numbers(262, SHORT, YCBCR), _numbers(530, SHORT, 1, 1)]
+            own += [numbers(262, SHORT, YCBCR), numbers(530, SHORT, 1, 1)]
         place = (324, 325) if self.tiled else (273, 279)
         own += [Tag(place[0], LONG8, len(self.offsets), self.offsets.tobytes())]
         own += [Tag(place[1], LONG8, len(self.counts), self.counts.tobytes())]
-        own += [_numbers(322, LONG, columns), _numbers(323, LONG, rows)] if self.tiled else [_numbers(278, LONG, rows)]
+        own += [numbers(322, LONG, columns), numbers(323, LONG, rows)] if self.tiled else [numbers(278, LONG, rows)]
         return list((table | {tag.code: tag for tag in own}).values())
 
 
@@ -251,45 +248,3 @@ def _segmented(stream: BinaryIO, layout: Layout, metadata: Metadata) -> _Packed:
 def _starts(metadata: Metadata, word: bytes) -> bool:
     """Whether the description begins with the word."""
     return any(tag.code == 270 and tag.data.startswith(word) for tag in metadata.tags)
-
-
-def _description(layout: Layout, metadata: Metadata) -> list[Tag]:
-    """The describing tags: those of the TIFF read, or new ones from what another format told."""
-    if metadata.tags:
-        return list(metadata.tags)
-    tags = [_numbers(262, SHORT, PHOTOMETRIC[layout.colour]), _numbers(274, SHORT, metadata.orientation)]
-    colours = {"rgb": 3, "cmyk": 4}.get(layout.colour, 1)
-    if layout.channels > colours:
-        unmarked = layout.channels - colours - layout.kept
-        tags.append(_numbers(338, SHORT, *[0] * unmarked, *[2] * layout.kept))
-    for code, block in ((34675, metadata.icc), (XMP, metadata.xmp), (IPTC, metadata.iptc)):
-        if block is not None:
-            tags.append(Tag(code, UNDEFINED, len(block), block))
-    tags += [tag for tag in exif_tags(metadata.exif) if tag.code in FROM_EXIF]
-    if metadata.comment is not None:
-        said = b"".join(tag.data for tag in tags if tag.code == 270) + metadata.comment.rstrip(b"\0") + b"\0"
-        tags = [*(tag for tag in tags if tag.code != 270), Tag(270, ASCII, len(said), said)]
-    density, unit = metadata.resolution, next(unit for unit, scale in INCHES.items() if scale == 1.0)
-    if density is None and metadata.aspect != (1.0, 1.0):
-        density, unit = (1 / metadata.aspect[1], 1 / metadata.aspect[0]), NO_UNIT
-    if density is not None:
-        for code, value in zip((282, 283), density, strict=True):
-            tags.append(Tag(code, RATIONAL, 1, np.array(_fraction(value), "<u4").tobytes()))
-        tags.append(_numbers(296, SHORT, unit))
-    return tags
-
-
-def _fraction(value: float) -> tuple[int, int]:
-    """Numerator and denominator, below 2**32 each; four decimals where they fit.
-
-    >>> _fraction(300.0), _fraction(508000.0), _fraction(1e12)
-    ((3000000, 10000), (508000000, 1000), (4294967295, 1))
-    """
-    for denominator in (10000, 1000, 100, 10):
-        if round(value * denominator) < 2**32:
-            return round(value * denominator), denominator
-    return min(round(value), 2**32 - 1), 1
-
-
-def _numbers(code: int, kind: int, *values: int) -> Tag:
-    return Tag(code, kind, len(values), np.array(values, {SHORT: "<u2", LONG: "<u4"}[kind]).tobytes())

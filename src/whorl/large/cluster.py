@@ -5,30 +5,25 @@ shared folder, or behind an address that fsspec knows, such as ``s3://`` or ``ht
 """
 
 import json
-import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from whorl.errors import FileError
-from whorl.files.base import Page, reason
-from whorl.files.layout import Layout, Metadata
-from whorl.files.zarr_arrays import ZarrReader, ZarrWriter, address, is_remote, place_of
-from whorl.files.zarr_volume import ZarrVolume, zarr_volume
+from whorl.files.base import reason
+from whorl.files.layout import Metadata
+from whorl.files.zarr_arrays import ZarrWriter, address, is_remote
 from whorl.foundations.atomic import check_target, move
-from whorl.foundations.samples import rounded, working_dtype
-from whorl.large.plan import Plan, plan, window_bytes, working_bytes
+from whorl.foundations.samples import working_dtype
+from whorl.large.plan import USUALLY, How, Plan
 from whorl.large.resuming import identity, work_folder
-from whorl.large.run import check, in_window
-from whorl.large.stages import Stage, halo
-from whorl.large.windows import Window, windows
+from whorl.large.tasks import Choose, Source, Task, filter_window, looked
+from whorl.large.windows import windows
 
 RETRIES = 3
 """How often a window is tried again that failed; one whose worker was lost is tried again in any case."""
@@ -36,53 +31,15 @@ RETRIES = 3
 WAIT = 30
 """Seconds until a scheduler must have answered, and one worker be there."""
 
-Chosen = list[tuple[Sequence[Stage], dict[str, Any]]]
-Choose = Callable[[ZarrVolume | Sequence[Page]], Chosen]
-"""Gives stages and their description for each of the volumes or pages; it is sent to a worker and measures there."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """An array with images along some of its axes, and what else its store says."""
-
-    array: str
-    space: tuple[int, ...]
-    channel: int | None
-    outer: tuple[int, ...]
-    layout: Layout
-    metadata: Metadata
-    sizes: tuple[int, ...]
-    chunks: tuple[int, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The size of an image."""
-        return tuple(self.sizes[axis] for axis in self.space)
-
-    @property
-    def count(self) -> int:
-        """The number of images."""
-        return math.prod(self.sizes[axis] for axis in self.outer)
-
-    @property
-    def filtered(self) -> int:
-        """How many of the channels are filtered; others, such as alpha, are copied."""
-        channels = 1 if self.channel is None else self.sizes[self.channel]
-        return channels - self.layout.kept if len(self.space) == 2 else channels
-
 
 def filter_store(
     source: Path,
     target: Path,
     choose: Choose,
+    how: How = USUALLY,
     *,
     cluster: str | None = None,
     volume: bool | None = None,
-    tile: int | None = None,
-    memory: int | None = None,
-    force: bool = False,
-    device: str = "cpu",
-    advance: Callable[[float], None] | None = None,
 ) -> tuple[Source, list[Plan], list[dict[str, Any]], bool]:
     """Filter a zarr array or OME-Zarr image into another, window by window.
 
@@ -93,14 +50,12 @@ def filter_store(
         the array grows in place, and an array ``.whorl`` beside it, which says what is done, goes in the end.
     choose : callable
         Gives the stages; runs once, on a worker, which reads the samples it measures.
+    how : How
+        Windows, memory for each worker, device, and whom to tell; with nobody to tell, nothing is written.
     cluster : str, optional
         The address of a dask scheduler, such as ``tcp://host:8786``; all is computed here by default.
     volume : bool, optional
         Whether axes without names are a volume; None takes all arrays for pictures.
-    tile, memory, force, device
-        As for :func:`whorl.large.pictures.filter_file`, ``memory`` for each worker.
-    advance : callable, optional
-        Called with the share of the work done, summing up to 1; without it, nothing is written.
 
     Returns
     -------
@@ -108,20 +63,20 @@ def filter_store(
         What was found, how each image was cut, what was chosen for it, and whether a former run was gone on with.
     """
     with _workers(cluster) as each:
-        ((found, chosen),) = each(partial(_look, source, choose, volume), [0])
-        plans = [_planned(found, tuple(stages), tile, memory) for stages, _ in chosen]
+        ((found, chosen),) = each(partial(looked, source, choose, volume), [0])
+        plans = [found.planned(tuple(stages), how) for stages, _ in chosen]
         records = [record for _, record in chosen]
-        if advance is None:
+        if (advance := how.advance) is None:
             return found, plans, records, False
-        check_store(target, force)
-        with _Work(source, target, found, plans, device) as work:
+        check_store(target, how.force)
+        with _Work(source, target, found, plans, str(how.device)) as work:
             tasks = work.tasks()
             left = [task for task in tasks if not work.done[task.number]]
             advance(1 - len(left) / len(tasks))
             for step in range(max(task.step for task in tasks) + 1):
-                for _ in each(_filter_window, [task for task in left if task.step == step]):
+                for _ in each(filter_window, [task for task in left if task.step == step]):
                     advance(1 / len(tasks))
-            work.finish(force)
+            work.finish(how.force)
     return found, plans, records, work.resumed
 
 
@@ -133,53 +88,6 @@ def check_store(target: Path, force: bool) -> None:
         check_target(target, force, folder=True)
     elif not force and _exists(address(target)) and not _exists(f"{address(target)}.whorl"):
         raise FileError(f"{address(target)}: exists already and is kept. Use --force to replace it.")
-
-
-def _look(source: Path, choose: Choose, volume: bool | None, _: int) -> tuple[Source, Chosen]:
-    """Open the store, measure, and choose."""
-    found = None if volume is None else zarr_volume(source, volume)
-    reader = ZarrReader(source)
-    page = reader.pages[0]
-    how: Any = page.metadata.array
-    y, x, channel = how["axes"]
-    space = (y, x) if found is None else found.space
-    channel = channel if found is None else found.channel
-    outer = tuple(axis for axis in range(len(how["shape"])) if axis not in (*space, channel))
-    place = address(source) if how["image"] is None else f"{address(source)}/{how['image'].paths[0]}"
-    units = reader.array.shards or reader.array.chunks
-    about = Source(place, space, channel, outer, page.layout, page.metadata, how["shape"], tuple(units))
-    chosen = choose(reader.pages if found is None else found)
-    return about, [(tuple(stages), record) for stages, record in chosen]
-
-
-def _planned(source: Source, stages: tuple[Stage, ...], tile: int | None, memory: int | None) -> Plan:
-    kind = source.layout.dtype
-    pixel, scratch = working_bytes(stages, source.filtered, kind, len(source.space))
-    grain = [source.chunks[axis] for axis in source.space]
-    return plan(
-        source.shape, stages, tile=tile, grain=grain, bytes_per_pixel=pixel, scratch_cost=scratch,
-        memory=window_bytes(memory)[0],
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Task:
-    """One window of one pass over one image: ``number`` counts them all."""
-
-    number: int
-    step: int
-    image: int
-    window: Window
-    plan: Plan
-    source: Source
-    folder: str
-    target: str
-    device: str
-
-    @property
-    def last(self) -> bool:
-        """Whether this pass is the last one over the image."""
-        return self.step == len(self.plan.passes) - 1
 
 
 class _Work:
@@ -224,16 +132,16 @@ class _Work:
         if kind is not None and issubclass(kind, ValueError):
             _remove(self.folder)
 
-    def tasks(self) -> list[_Task]:
+    def tasks(self) -> list[Task]:
         """All windows of all passes."""
         image = self.writer.image
         target = address(self.place) if image is None else f"{address(self.place)}/{image.paths[0]}"
         shared = self.found, self.folder, target, self.device
-        found: list[_Task] = []
+        found: list[Task] = []
         for number, chosen in enumerate(self.plans):
             for step in range(len(chosen.passes)):
                 for window in windows(chosen.shape, chosen.sides):
-                    found.append(_Task(len(found), step, number, window, chosen, *shared))
+                    found.append(Task(len(found), step, number, window, chosen, *shared))
         return found
 
     def finish(self, force: bool) -> None:
@@ -243,50 +151,6 @@ class _Work:
             check_target(self.final, force, folder=True)
             move(self.place, self.final)
         _remove(self.folder)
-
-
-def _filter_window(task: _Task) -> None:
-    """Read a window with its halo, filter it, write it, and then say so."""
-    import zarr
-
-    source, stages, shape = task.source, task.plan.passes[task.step], task.source.shape
-    grown = task.window.grown(halo(stages), *shape)
-    if task.step == 0:
-        samples = _read(source, task.image, grown)[: source.filtered]
-    else:
-        between = zarr.open_array(f"{task.folder}/{task.image}-{task.step - 1}", mode="r")
-        samples = np.asarray(between[(slice(None), *grown.slices)])
-    u = torch.from_numpy(np.ascontiguousarray(samples.astype(working_dtype(source.layout.dtype))))[None].to(task.device)
-    if task.step == 0:
-        check(u, stages)
-    with torch.no_grad():
-        values = in_window(u, stages, grown, task.window, shape)[0].cpu().numpy()
-    if not task.last:
-        between = zarr.open_array(f"{task.folder}/{task.image}-{task.step}", mode="r+")
-        between[(slice(None), *task.window.slices)] = values
-    else:
-        result = rounded(values, source.layout.dtype)
-        rest = _read(source, task.image, task.window)[source.filtered :]
-        result = np.concatenate((result, rest)) if len(rest) else result
-        array = zarr.open_array(task.target, mode="r+")
-        place, order = _place(source, task.image, task.window)
-        block = result[0] if source.channel is None else np.moveaxis(result, 0, -1)
-        array[place] = block.transpose(np.argsort(order))
-    zarr.open_array(f"{task.folder}/done", mode="r+")[task.number] = 1
-
-
-def _place(source: Source, image: int, window: Window) -> tuple[tuple[Any, ...], list[int]]:
-    outer = np.unravel_index(image, [source.sizes[axis] for axis in source.outer])
-    return place_of(len(source.sizes), (*source.space, source.channel), [int(n) for n in outer], window.slices)
-
-
-def _read(source: Source, image: int, window: Window) -> Any:
-    """All channels of a window, channels first."""
-    import zarr
-
-    place, order = _place(source, image, window)
-    block = np.asarray(zarr.open_array(source.array, mode="r")[place]).transpose(order)
-    return block[None] if source.channel is None else np.moveaxis(block, -1, 0)
 
 
 Each = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]

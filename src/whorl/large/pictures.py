@@ -3,12 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from whorl.automatic.samples import samples_read
@@ -18,9 +16,9 @@ from whorl.files.formats import SUFFIXES, check_writable, open_reader, open_writ
 from whorl.files.layout import Layout
 from whorl.files.tiff_reader import CACHE
 from whorl.foundations.samples import rounded, working_dtype
-from whorl.large.plan import Plan, plan, window_bytes, working_bytes
+from whorl.large.plan import USUALLY, How, Plan
 from whorl.large.resuming import check_room, identity, journals
-from whorl.large.run import run, scaled
+from whorl.large.run import run
 from whorl.large.scratch import Journal, Scratch
 from whorl.large.stages import Stage
 from whorl.large.windows import Window, window_at, windows
@@ -48,13 +46,9 @@ def filter_file(
     source: Path,
     target: Path,
     choose: Choose,
+    how: How = USUALLY,
     *,
-    tile: int | None = None,
     pages: Pages = "separate",
-    device: str | torch.device = "cpu",
-    memory: int | None = None,
-    force: bool = False,
-    advance: Callable[[float], None] | None = None,
     dry_run: bool = False,
     compression: str | None = None,
 ) -> Job:
@@ -68,18 +62,10 @@ def filter_file(
         there when it is started again with the same stages and the same source.
     choose : callable
         Gives the stages for the pages, which may depend on their contents.
-    tile : int, optional
-        Side of the windows; chosen by cost within ``memory`` by default.
+    how : How
+        Windows, memory, device, and whom to tell.
     pages : "separate" or "channels"
         Whether the pages of a file are coupled.
-    device : str or torch.device
-        Where to compute; the stages must be there already.
-    memory : int, optional
-        Bytes for the whole process.
-    force : bool
-        Whether a target that exists is replaced.
-    advance : callable, optional
-        Called with the share of the work done, summing up to 1.
     dry_run : bool
         Only look at the file, check that the target can hold its result, and plan; nothing is written.
     compression : str, optional
@@ -95,24 +81,23 @@ def filter_file(
         if dry_run:
             check_writable(target, frames)
             chosen = zip(found, choose(found), strict=True)
-            planned = tuple(_plan(page, tuple(stages), (1, 1), tile, memory) for page, stages in chosen)
+            planned = tuple(_plan(page, tuple(stages), (1, 1), how) for page, stages in chosen)
             return Job(tuple(page.layout for page in found), planned)
         plans: list[Plan] = []
         resumed = False
-        with journals(target) as begin, open_writer(target, frames, force) as writer:
+        with journals(target) as begin, open_writer(target, frames, how.force) as writer:
             joint: Sequence[Canvas] = (
                 [_Together(writer.canvases, frames[0][0])] if pages == "channels" else writer.canvases
             )
             for page, canvas, stages in zip(found, joint, choose(found), strict=True):
-                plans.append(_plan(page, tuple(stages), canvas.grain, tile, memory))
-                tell = None if advance is None else partial(scaled, advance, 1 / len(found))
-                journal = None
+                plans.append(_plan(page, tuple(stages), canvas.grain, how))
+                each, journal = replace(how, advance=how.part(1 / len(found))), None
                 if plans[-1].count > 1:
                     _check_room(page.layout, plans[-1], target)
-                    journal = begin(identity(plans[-1], source, str(device), len(plans), pages, page.layout))
+                    journal = begin(identity(plans[-1], source, str(how.device), len(plans), pages, page.layout))
                     resumed = resumed or journal.resumed
                 with _unrolled(page, plans[-1], target.parent) as rows:
-                    _filter_page(rows, canvas, plans[-1], device, target.parent, tell, journal)
+                    _filter_page(rows, canvas, plans[-1], each, target.parent, journal)
         return Job(tuple(page.layout for page in found), tuple(plans), resumed)
 
 
@@ -134,15 +119,7 @@ def sample_blocks(pages: Sequence[Page]) -> Iterator[NDArray[Any]]:
         yield from samples_read(shape, lambda place, read=read: read(window_at(place)))  # type: ignore[misc]
 
 
-def _filter_page(
-    page: Page,
-    canvas: Canvas,
-    chosen: Plan,
-    device: str | torch.device,
-    folder: Path,
-    advance: Callable[[float], None] | None,
-    journal: Journal | None,
-) -> None:
+def _filter_page(page: Page, canvas: Canvas, chosen: Plan, how: How, folder: Path, journal: Journal | None) -> None:
     """Filter a page onto its canvas; with a journal by way of a file, from which the canvas is filled in the end."""
     layout, finish = page.layout, chosen.finish
     held = None if journal is None else Scratch(journal.folder, chosen.shape, "result")
@@ -162,7 +139,7 @@ def _filter_page(
             held.flush()
 
     try:
-        run(chosen, colours_of(page), write, device=device, folder=folder, advance=advance, journal=journal)
+        run(chosen, colours_of(page), write, device=how.device, folder=folder, advance=how.advance, journal=journal)
         if held is not None:
             for window in windows(chosen.shape, chosen.sides):
                 canvas.write(window[0], window[2], held.read(window).transpose(1, 2, 0))
@@ -177,14 +154,9 @@ def _check_room(layout: Layout, chosen: Plan, target: Path) -> None:
     check_room(target, 2 * layout.nbytes + layout.height * layout.width * between)
 
 
-def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], tile: int | None, memory: int | None) -> Plan:
+def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], how: How) -> Plan:
     layout = page.layout
-    pixel, scratch = working_bytes(stages, layout.filtered, layout.dtype)
-    budget, whole = window_bytes(memory)
-    return plan(
-        (layout.height, layout.width), stages, tile=tile, grain=grain, bytes_per_pixel=pixel, scratch_cost=scratch,
-        memory=budget, whole=whole,
-    )  # fmt: skip
+    return how.planned((layout.height, layout.width), stages, layout.filtered, layout.dtype, grain)
 
 
 @contextmanager

@@ -123,6 +123,43 @@ def plan(
     return best[1]
 
 
+@dataclass(frozen=True)
+class How:
+    """How the work on a file is done.
+
+    ``tile`` is the side of the windows; by default it is chosen by cost within ``memory``, bytes for the whole process.
+    ``device`` says where to compute: stages must be there already. With ``force`` a target that exists is replaced.
+    ``advance`` is told the share of the work done, summing up to 1.
+    """
+
+    tile: int | None = None
+    memory: int | None = None
+    device: str | torch.device = "cpu"
+    force: bool = False
+    advance: Callable[[float], None] | None = None
+
+    def part(self, share: float) -> Callable[[float], None] | None:
+        """Whom to tell of a part that is that share of the whole."""
+        told = self.advance
+        return None if told is None else lambda done: told(share * done)
+
+    def planned(
+        self, shape: Sequence[int], stages: Sequence[Stage], channels: int, dtype: np.dtype[Any],
+        grain: Sequence[int] | None = None, *, more: float = 0.0, whole: bool = True,
+    ) -> Plan:  # fmt: skip
+        """The plan for images of that shape, channels and type, which take so many bytes ``more`` for each pixel.
+
+        Unless it may be taken as a ``whole``, an image is cut wherever a window of it must be.
+        """
+        pixel, scratch = working_bytes(stages, channels, dtype, len(shape))
+        budget, most = window_bytes(self.memory)
+        cost = {"bytes_per_pixel": pixel + more, "scratch_cost": scratch}
+        return plan(shape, stages, tile=self.tile, grain=grain, memory=budget, whole=most if whole else 0, **cost)
+
+
+USUALLY = How()
+
+
 def window_bytes(memory: int | None) -> tuple[int, int]:
     """What one window may take, and what an image may take to be filtered whole, where the process has ``memory``."""
     if memory is None:

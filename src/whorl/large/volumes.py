@@ -1,14 +1,14 @@
 """From file to file in three dimensions: volumes in windows, within a bound on memory, resumable after a kill."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from whorl.automatic.samples import samples_read
@@ -16,9 +16,9 @@ from whorl.errors import FileError
 from whorl.files.volume import VolumeFile, check_format
 from whorl.foundations.atomic import beside
 from whorl.foundations.samples import working_dtype
-from whorl.large.plan import RESERVE, Plan, plan, size_in_words, window_bytes, working_bytes
+from whorl.large.plan import RESERVE, USUALLY, How, Plan, size_in_words, window_bytes, working_bytes
 from whorl.large.resuming import check_room, identity, journals
-from whorl.large.run import run, scaled
+from whorl.large.run import run
 from whorl.large.scratch import Journal, Scratch
 from whorl.large.stages import Stage
 from whorl.large.windows import Window, window_at
@@ -35,23 +35,17 @@ def sample_boxes(file: VolumeFile) -> Iterator[NDArray[Any]]:
         yield from samples_read(file.shape, lambda place, read=read: file.values(read(place)))  # type: ignore[misc]
 
 
-def plan_volume(
-    file: VolumeFile, stages: Sequence[Stage], *, tile: int | None = None, memory: int | None = None
-) -> Plan:
-    """How the volumes of a file would be cut, with ``memory`` bytes for the whole process."""
-    voxel, scratch = working_bytes(stages, file.channels, file.dtype, 3)
-    voxel += 2 * file.channels * file.dtype.itemsize  # as read, and as rounded for writing
-    budget, whole = window_bytes(memory)
-    chosen = plan(
-        file.shape, stages, tile=tile, bytes_per_pixel=voxel, scratch_cost=scratch, memory=budget,
-        whole=whole,
-    )  # fmt: skip
+def plan_volume(file: VolumeFile, stages: Sequence[Stage], how: How = USUALLY) -> Plan:
+    """How the volumes of a file would be cut."""
+    more = 2 * file.channels * file.dtype.itemsize  # as read, and as rounded for writing
+    chosen = how.planned(file.shape, stages, file.channels, file.dtype, more=more)
+    voxel, (budget, _) = working_bytes(stages, file.channels, file.dtype, 3)[0] + more, window_bytes(how.memory)
     grown = [min(side + 2 * chosen.halo, size) for side, size in zip(chosen.sides, file.shape, strict=True)]
     needed = math.prod(grown) * voxel
-    if memory is not None and needed > budget:
+    if how.memory is not None and needed > budget:
         sides, need = " x ".join(map(str, grown[::-1])), size_in_words(needed + RESERVE)
         raise ValueError(
-            f"--memory {size_in_words(memory)}: windows of {sides} voxels, halo included, take {need}. "
+            f"--memory {size_in_words(how.memory)}: windows of {sides} voxels, halo included, take {need}. "
             "Give so much, or smaller windows (--tile), or --scheme explicit."
         )
     return chosen
@@ -61,12 +55,7 @@ def filter_volume(
     file: VolumeFile,
     target: Path,
     stages: Sequence[Stage],
-    *,
-    tile: int | None = None,
-    memory: int | None = None,
-    device: str | torch.device = "cpu",
-    force: bool = False,
-    advance: Callable[[float], None] | None = None,
+    how: How = USUALLY,
 ) -> tuple[Plan, bool]:
     """Filter the volumes of a file into another of the same format; it appears when it is complete, or not at all.
 
@@ -79,14 +68,8 @@ def filter_volume(
         run that was killed goes on from there when it is started again with the same stages and the same source.
     stages : sequence of Stage
         The filter.
-    tile, memory
-        Side of the windows, and bytes for the whole process; chosen by default.
-    device : str or torch.device
-        Where to compute; the stages must be there already.
-    force : bool
-        Whether a target that exists is replaced.
-    advance : callable, optional
-        Called with the share of the work done, summing up to 1.
+    how : How
+        Windows, memory, device, and whom to tell.
 
     Returns
     -------
@@ -94,33 +77,26 @@ def filter_volume(
         How the volume was cut, and whether a former run was gone on with.
     """
     check_format(target, file)
-    chosen = plan_volume(file, stages, tile=tile, memory=memory)
+    chosen = plan_volume(file, stages, how)
     resumed = False
-    with beside(target, force, folder=file.is_folder(target)) as part, ExitStack() as stack:
+    with beside(target, how.force, folder=file.is_folder(target)) as part, ExitStack() as stack:
         _check_room(file, chosen, target)
         begin = stack.enter_context(journals(target))
-        known = (str(device), file.dtype, file.count, file.channels, file.scale, file.shift)
+        known = (str(how.device), file.dtype, file.count, file.channels, file.scale, file.shift)
         results = []
         for number in range(file.count):
             journal = begin(identity(chosen, file.path, number, *known)) if chosen.count > 1 else None
             resumed = resumed or (journal is not None and journal.resumed)
-            tell = None if advance is None else partial(scaled, advance, 1 / file.count)
             place = target.parent if journal is None else journal.folder
             results.append(Scratch(place, file.shape, None if journal is None else "result"))
             stack.callback(results[-1].release)
-            _filter_one(file, number, chosen, results[-1], device, journal, tell)
+            _filter_one(file, number, chosen, results[-1], replace(how, advance=how.part(1 / file.count)), journal)
         file.write(part, target.name, lambda number, place: results[number].read(window_at(place)))
     return chosen, resumed
 
 
 def _filter_one(
-    file: VolumeFile,
-    number: int,
-    chosen: Plan,
-    result: Scratch,
-    device: str | torch.device,
-    journal: Journal | None,
-    advance: Callable[[float], None] | None,
+    file: VolumeFile, number: int, chosen: Plan, result: Scratch, how: How, journal: Journal | None
 ) -> None:
     """Filter one volume into a scratch file, its samples rounded to the type of the file."""
     finish = chosen.finish
@@ -143,7 +119,7 @@ def _filter_one(
         if journal is not None:
             result.flush()
 
-    run(chosen, read, write, device=device, folder=result.folder, advance=advance, journal=journal)
+    run(chosen, read, write, device=how.device, folder=result.folder, advance=how.advance, journal=journal)
 
 
 def _check_room(file: VolumeFile, chosen: Plan, target: Path) -> None:

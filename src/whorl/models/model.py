@@ -202,19 +202,7 @@ class Model(nn.Module):
         return u if passes else u.clone()
 
     if TYPE_CHECKING:  # torch leaves the type of a call open
-
-        def __call__(
-            self,
-            u: Image,
-            time: float,
-            *,
-            tau: float | None = None,
-            insist: bool = False,
-            engine: str = "auto",
-            progress: Progress | None = None,
-            scheme: str = "explicit",
-            cycles: int | None = None,
-        ) -> Image: ...
+        __call__ = forward
 
     def with_data(self, data: Image, weight: float | Tensor) -> "Model":
         r"""The same model with the data term :math:`\frac12 \sum w (u - f)^2`, which keeps the flow near ``data``.

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from whorl.training.config import Derivatives, TrainingConfig
 from whorl.training.distributed import Team
-from whorl.training.method import Begun, Method, Seen, Watch, image_order, trainable
+from whorl.training.method import Begun, Method, Seen, Watch, image_order, sums, trainable
 from whorl.training.pairs import Pairs
 
 
@@ -116,24 +116,16 @@ def normal_equations(
 ) -> NormalEquations:
     """Sum up the normal equations over this team's images, ``at_once`` images at a time."""
     count = len(parameters.get())
-    device = noisy.device
-    sums = torch.zeros(count * count + count + 2, dtype=torch.float64, device=device)
+    total = torch.zeros(count * count + count + 2, dtype=torch.float64, device=noisy.device)
     for f, target in zip(team.share(noisy).split(at_once), team.share(clean).split(at_once), strict=True):
         if not len(f):
             continue
         u, jacobian = columns(parameters, f, how)
         J, r = jacobian.flatten(1), (u - target).flatten()
-        errors = (u - target).double().square().flatten(1).mean(1)
-        sums += torch.cat(
-            [
-                (J @ J.mT).double().flatten(),
-                (J @ r).double(),
-                torch.stack([errors.sum(), -10 * torch.log10(errors / peak**2).sum()]),
-            ]
-        )
-    team.add(sums)
+        total += torch.cat([(J @ J.mT).double().flatten(), (J @ r).double(), sums(u - target, peak)])
+    team.add(total)
     pixels = noisy.numel()
-    matrix, gradient, last = sums.cpu().split([count * count, count, 2])
+    matrix, gradient, last = total.cpu().split([count * count, count, 2])
     loss, psnr = (last / len(noisy)).tolist()
     return NormalEquations(matrix.view(count, count) / pixels, gradient / pixels, loss, psnr)
 
@@ -208,15 +200,10 @@ class GaussNewtonMethod(Method):
 
     @torch.no_grad()
     def _measure(self, theta: Tensor) -> Seen:
-        sums = torch.zeros(2, dtype=torch.float64, device=self.noisy.device)
-        batches = zip(
-            self.team.share(self.noisy).split(self.config.batch),
-            self.team.share(self.clean).split(self.config.batch),
-            strict=True,
-        )
-        for noisy, clean in batches:
+        total = torch.zeros(2, dtype=torch.float64, device=self.noisy.device)
+        shares = (self.team.share(images).split(self.config.batch) for images in (self.noisy, self.clean))
+        for noisy, clean in zip(*shares, strict=True):
             if len(noisy):
-                errors = (self.parameters.output(theta, noisy) - clean).double().square().flatten(1).mean(1)
-                sums += torch.stack([errors.sum(), -10 * torch.log10(errors / self.config.peak**2).sum()])
-        loss, psnr = (self.team.add(sums) / len(self.noisy)).tolist()
+                total += sums(self.parameters.output(theta, noisy) - clean, self.config.peak)
+        loss, psnr = (self.team.add(total) / len(self.noisy)).tolist()
         return Seen(loss, psnr)

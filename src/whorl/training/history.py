@@ -84,19 +84,16 @@ class Lines(Reporter):
 
     def step(self, done: int, total: int, words: str, remaining: float) -> None:
         """Write a line, from the first step on."""
-        if time.monotonic() >= self.next:
-            self.next = time.monotonic() + self.every
-            print(f"{self.title}: step {done}/{total}  {words}  {_clock(remaining)}", file=sys.stderr, flush=True)
+        self._write(f"step {done}/{total}  {words}  {_clock(remaining)}")
 
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
         """Write the line."""
-        if time.monotonic() >= self.next or done == total:
+        self._write(f"epoch {done}/{total}  {row.words}  {_clock(remaining)}", always=done == total)
+
+    def _write(self, text: str, *, always: bool = False) -> None:
+        if time.monotonic() >= self.next or always:
             self.next = time.monotonic() + self.every
-            print(
-                f"{self.title}: epoch {done}/{total}  {row.words}  {_clock(remaining)}",
-                file=sys.stderr,
-                flush=True,
-            )
+            print(f"{self.title}: {text}", file=sys.stderr, flush=True)
 
 
 class Bar(Reporter):

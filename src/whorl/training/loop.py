@@ -18,7 +18,7 @@ from whorl.training.config import TrainingConfig
 from whorl.training.distributed import Team
 from whorl.training.gauss_newton import GaussNewtonMethod
 from whorl.training.history import Epoch, History, Reporter
-from whorl.training.method import Begun, Method, trainable
+from whorl.training.method import Begun, Method, sums, trainable
 from whorl.training.pairs import Pairs
 
 WATCHED = 1.0
@@ -156,8 +156,7 @@ def train(
 def _judge(history: History, pairs: Pairs, config: TrainingConfig) -> None:
     """Warn of a training that was in vain."""
     noisy, clean = pairs.batch(torch.arange(min(len(pairs), 16)), 0)
-    errors = (noisy[:, : clean.shape[1]] - clean).double().square().flatten(1).mean(1)
-    untouched = float((-10 * torch.log10(errors / config.peak**2)).mean())
+    untouched = float(sums(noisy[:, : clean.shape[1]] - clean, config.peak)[1]) / len(clean)
     first, last = history.epochs[0].psnr, history.last.psnr
     if last < first:
         what = f"worse than it began: {last:.2f} dB in the last epoch, {first:.2f} dB in the first"

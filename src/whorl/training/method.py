@@ -90,3 +90,9 @@ def image_losses(name: Loss, difference: Tensor, peak: float) -> Tensor:
         return (difference.square() + (_CHARBONNIER * peak) ** 2).sqrt().flatten(1).mean(1)
     squared = difference.square().flatten(1).mean(1)
     return torch.log(squared / peak**2 + _FLOOR) if name == "log" else squared
+
+
+def sums(difference: Tensor, peak: float) -> Tensor:
+    """The sums of squared error and PSNR over the images of a difference ``(n, c, y, x)``."""
+    errors = difference.double().square().flatten(1).mean(1)
+    return torch.stack([errors.sum(), -10 * torch.log10(errors / peak**2).sum()])
