@@ -12,8 +12,7 @@ from whorl.engines.base import Steps
 from whorl.engines.cpu.learned.gated import applied
 from whorl.engines.cpu.plane.by_strips import by_strips, diffusion_tensors
 from whorl.engines.cpu.plane.fields import fields_of, gradients
-from whorl.engines.cpu.plane.held import held
-from whorl.engines.cpu.plane.passes import in_passes
+from whorl.engines.cpu.plane.passes import held, in_passes
 from whorl.engines.cpu.plane.second_derivatives import by_second_derivatives
 from whorl.engines.cpu.plane.strips import ALONG, BACK, STEP
 from whorl.engines.cpu.plane.wide import wide_step

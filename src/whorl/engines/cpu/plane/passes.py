@@ -1,6 +1,6 @@
 """Steps without smoothing: many of them in one pass over the image, with the rows of all of them in the cache."""
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from whorl.engines.cpu.plane.pipeline import GIVEN, LINE, pipeline, pitch, slots
 from whorl.engines.cpu.plane.rows import LANE
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, precision, room
-from whorl.steps import Form, Numbers
+from whorl.steps import Form, Numbers, Step
 
 CACHE = 2**20
 """Bytes of row buffers a pipeline may use: a usual second-level cache."""
@@ -111,3 +111,31 @@ def _window(W: int, pixel: int, steps: int, halves: int) -> tuple[int, int]:
     depth = max(1, min(DEPTH, room // min(W, NARROW)) // halves)
     depth = -(-steps // -(-steps // min(depth, steps))) * halves
     return depth, max(room // depth, NARROW)
+
+
+def held(step: Step | None, u: Tensor) -> tuple[Array, ...]:
+    """The arrays ``data, weights, weighed, known, masked`` of the pipeline; an empty one stands for a missing one."""
+    data, weights, weighed, known, masked = _nothing(precision(u))
+    term, kept = (None, None) if step is None else (step.fidelity, step.kept)
+    if term is not None:
+        f, w = term.on(u)
+        data, (weights, weighed) = flat(f.to(u.dtype).contiguous()), _planes(w, u)
+        weights = weights.astype(data.dtype, copy=False)
+    if kept is not None:
+        known, masked = _planes(kept.get_buffer("known"), u)
+        known = known.view(np.uint8)
+    return data, weights, weighed, known, masked
+
+
+@cache
+def _nothing(dtype: str) -> tuple[Array, ...]:
+    return (*(np.empty(0, kind) for kind in (dtype, dtype, np.int64, np.uint8, np.int64)),)
+
+
+def _planes(part: Tensor, u: Tensor) -> tuple[Array, Array]:
+    """The flat planes of what broadcasts over images or channels, and which of them every field has."""
+    n, c = u.shape[:2]
+    images, channels = part.shape[:2]
+    image, channel = np.divmod(np.arange(n * c), c)
+    plane = (image % images) * channels + channel % channels
+    return flat(part.contiguous()), plane.astype(np.int64)

@@ -25,11 +25,10 @@ from whorl.engines.cpu.gaussian import ONCE, smooth_columns, smooth_rows
 from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
 from whorl.engines.cpu.plane.cells import geometry
 from whorl.engines.cpu.plane.coherent import smoothed_row, structure_planes
-from whorl.engines.cpu.plane.derivative import flux_pair, products, total
+from whorl.engines.cpu.plane.derivative import flux_pair, moving_flux, moving_structure, products, total
 from whorl.engines.cpu.plane.fields import Fields
 from whorl.engines.cpu.plane.linearised import linearise
 from whorl.engines.cpu.plane.rows import differences, flux, mirror_ends, structure, tensor
-from whorl.engines.cpu.plane.tangents import moving_flux, moving_structure
 from whorl.engines.cpu.rows import copy_row
 
 STEP, TENSORS, BACK, ALONG = range(4)

@@ -1,6 +1,5 @@
 """The gates of learned blocks, and their kernel for smoothed invariants."""
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
 
 import triton

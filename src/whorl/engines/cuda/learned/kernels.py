@@ -3,7 +3,6 @@
 A program goes down a strip of tiles of BY x BX pixels, so that it loads the matrices once.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
 
 import triton

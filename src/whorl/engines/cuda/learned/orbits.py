@@ -19,7 +19,6 @@ the second, filled up to a power of two. What they are filled up with, numbers t
 the matrices.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator, assignment, has-type, var-annotated"
 # fmt: off
 
 from typing import NamedTuple
