@@ -11,9 +11,11 @@ import pytest
 pytest.importorskip("numba")
 
 from kernel_kinds import KINDS
+from numba.core.caching import Cache as IndexedCache
 
 import whorl
 from whorl.engines import cpu
+from whorl.engines.cpu import arithmetic
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +51,12 @@ def test_every_kernel_that_is_kept_takes_part(twice):
     homes = (path for path in Path(cpu.__file__).parent.rglob("*.py") if "@compiled(cache=True)" in path.read_text())
     kept = {(path.parent.name.rpartition("_")[0], path.name.partition(".")[0]) for path in files}
     assert kept == {(path.parent.name, path.stem) for path in homes}
+
+
+@pytest.mark.parametrize("missing", ["_guard_against_spurious_io_errors", "_load_overload", "initialize"])
+def test_another_numba_without_these_inner_parts_loads_in_its_own_way(missing, monkeypatch):
+    kept = arithmetic._Kept(test_another_numba_without_these_inner_parts_loads_in_its_own_way)
+    owner = type(arithmetic.rtsys) if missing == "initialize" else IndexedCache
+    monkeypatch.setattr(IndexedCache, "load_overload", lambda self, *arguments: arguments)
+    monkeypatch.delattr(owner, missing)
+    assert kept.load_overload("signature", "context") == ("signature", "context")

@@ -61,13 +61,13 @@ def least_risk(
     """The contrast and the time at which the model has the least estimated error on the samples.
 
     The search begins with the contrast ``first`` and goes on to smaller or larger ones as long as that helps. In the
-    end it looks half a step to either side. With a ``time`` only the contrast is searched for.
+    end it looks half a step to either side, in contrast and in time. With a ``time`` only the contrast is searched for.
     """
     parts = thinned(samples)
     signs = [signs_of(part) for part in parts]
 
-    def tried(contrast: float) -> tuple[float, float, float]:
-        risk, at = _risk(build(name, contrast=contrast, **options), parts, signs, noise, time, longest, engine)
+    def tried(contrast: float, near: float | None = time) -> tuple[float, float, float]:
+        risk, at = _risk(build(name, contrast=contrast, **options), parts, signs, noise, near, longest, engine)
         return risk, contrast, at
 
     best = tried(first)
@@ -81,6 +81,9 @@ def least_risk(
                 break
     coarse = best[1]
     best = min(best, *(tried(coarse * factor) for factor in (RATIO**-0.5, RATIO**0.5)))
+    if time is None:
+        half = build(name, contrast=best[1], **options).automatic_step(parts[0].dim() - 2) / 2
+        best = min(best, *(tried(best[1], at) for at in (best[2] - half, best[2] + half) if at > half))
     return best[1], best[2]
 
 
@@ -95,7 +98,7 @@ def _risk(
 ) -> tuple[float, float]:
     """The least risk over all times, and its time; at ``time`` if that is given.
 
-    The risk is that of the very steps the filter will take: whole ones first, then half a step less or more.
+    The risk is that of the very steps the filter will take.
     """
     tau = model.automatic_step(parts[0].dim() - 2)
     flow = partial(curve, model, parts, signs, noise, engine=engine)
@@ -107,9 +110,6 @@ def _risk(
             best = risk, now
         elif risen(risk, best[0], noise):
             break
-    for near in (best[1] - tau / 2, best[1] + tau / 2):
-        if near > 0:
-            best = min(best, list(flow(equal_steps(near, tau)))[-1])
     return best
 
 

@@ -42,9 +42,12 @@ class _Kept(FunctionCache):  # type: ignore[misc]
     """Numba's cache, which looks before it loads all that compiling needs, a third of a second of registries."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+        try:
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
+        except (AttributeError, TypeError):  # a version of Numba whose inner parts are others: its own, slower way
+            return super().load_overload(sig, target_context)
 
 
 def compiled(*, cache: bool = False, inside: bool = False) -> Callable[[F], F]:
@@ -56,6 +59,7 @@ def compiled(*, cache: bool = False, inside: bool = False) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         result: F = numba.njit(**COMPILED, forceinline=inside)(function)
         if cache:
+            result.enable_caching()  # type: ignore[attr-defined]
             result._cache = _Kept(function)  # type: ignore[attr-defined]
         return result
 
