@@ -176,4 +176,8 @@ def test_the_manifest_is_valid():
     from npe2 import PluginManifest
 
     manifest = PluginManifest.from_file(str(files("whorl") / "napari.yaml"))
-    assert {widget.display_name for widget in manifest.contributions.widgets} == {"Filter by diffusion", "Remove noise"}
+    assert {widget.display_name for widget in manifest.contributions.widgets} == {
+        "Filter by diffusion",
+        "Remove noise",
+        "Fill in",
+    }
