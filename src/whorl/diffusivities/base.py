@@ -116,8 +116,8 @@ class Diffusivity(Contrasted, ABC):
         if self.closed_form or self.contrast.is_meta:
             return
         with torch.no_grad():
-            s2 = self.contrast.double().amax() ** 2 * torch.tensor([0.0, 0.3, 0.9, 2.7], device=self.contrast.device)
-            g, h = self(s2), 1e-4 * s2[1:]
+            points = torch.tensor([0.0, 0.3, 0.9, 2.7], dtype=torch.float64, device=self.contrast.device)
+            g, h = self(s2 := self.contrast.double().amax() ** 2 * points), 1e-4 * s2[1:]
             rises, falls = (of(s2[1:] + h) - of(s2[1:] - h) for of in (self.psi, self))
             off = (falls - 2 * h * self.slope(s2[1:])).abs().max() * 1e4  # times s2: of the size of g
         name, largest, top = type(self).__name__, float(g.max()), self.maximum()
