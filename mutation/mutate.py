@@ -179,7 +179,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--longest", type=float, default=math.inf, help="no test that takes longer than this")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     chosen = parser.parse_args(words)
-    record = Record(chosen.record and chosen.record.resolve())
+    kept = chosen.record and chosen.record.resolve()
     os.environ["OMP_NUM_THREADS"] = "1"
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT)]
@@ -199,6 +199,8 @@ def main(words: Sequence[str] | None = None) -> int:
     screen = os.dup(1)  # the processes of the trials are silent
     verdicts = {}
     for folder in folders:
+        # What a test reaches is written down for one folder alone: each has a file of its own.
+        record = Record(kept and kept.with_name(f"{kept.name}.{folder}"))
         found = trials(folder, chosen.sample, chosen.seed)
         print(f"{folder}: {len(found)} faults", flush=True)
         verdicts[folder] = judge_in_parallel(

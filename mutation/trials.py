@@ -35,6 +35,8 @@ ROOT = Path(__file__).parents[1]
 MEMORY = 8 * 2**30
 COMPILING = 600
 """Seconds of a processor that the machine code of a faulty engine may take beside its tests."""
+FEW = 20
+"""One test of so many may fail without any fault: it does not bear the marks in the code, and is left out."""
 LIKELY = 8
 """So many of the tests that noticed the last faults of the same file are tried before all others."""
 
@@ -240,7 +242,7 @@ def _first_failure(items: list[Any], tests: list[int], functions: Any, codes: An
 
 
 def _reached(items: list[Any], work: Work) -> Coverage | str:
-    """What each test reaches, but for those that take too long; the name of one that fails."""
+    """What each test reaches, but for those that take too long; the name of one, where more than a few fail."""
     found: dict[int, tuple[set[Line], float]] = {}
     longest = min(work.seconds, work.longest)
     for number, item in enumerate(items):
@@ -249,7 +251,8 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
             found[number] = known
     everything = {line for trial in work.trials for line in trial.lines}
     lines = set() if work.compiled else mark_lines(work.source)
-    stopped = []
+    stopped: list[bool] = []
+    failing: list[str] = []
 
     def stop(*_: object) -> None:
         stopped.append(True)
@@ -271,10 +274,12 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
         test, passed = next(running, (None, True))
         if test is None:
             break
-        if not passed and not stopped:
-            return str(items[test].nodeid)
+        failed = not passed and not stopped
+        failing += [str(items[test].nodeid)] * failed
+        if len(failing) * FEW > len(items):
+            return failing[0]
         seen = everything if work.compiled else {*lines}
-        found[test] = (set(), math.inf) if stopped else (seen, _processor_seconds() - since)
+        found[test] = (set(), math.inf) if stopped or failed else (seen, _processor_seconds() - since)
         work.known.add(items[test].nodeid, longest, *found[test])
         lines.clear()
         stopped.clear()
