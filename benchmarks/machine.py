@@ -6,12 +6,13 @@ Nothing here identifies a host: the machine's name in a result file is its proce
 import os
 import platform
 import re
+import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["copy_bandwidth", "cores", "describe", "slug", "versions"]
+__all__ = ["commit", "copy_bandwidth", "cores", "describe", "slug", "versions"]
 
 _DISTRIBUTIONS = (
     "whorl",
@@ -59,6 +60,16 @@ def versions() -> dict[str, str]:
 
         found["whorl"] = whorl.__version__
     return found
+
+
+def commit() -> str:
+    """The commit of this tree, with a + where the package has changed since; nothing where git cannot say."""
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parents[1]), *words]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+    return git("rev-parse", "--short", "HEAD") + "+" * bool(git("status", "--short", "src/whorl"))
 
 
 def slug(device: str = "cpu") -> str:

@@ -18,7 +18,17 @@ __all__ = ["FOLDER", "SCHEMA", "Document", "documents", "path_of", "validate"]
 
 SCHEMA = 1
 FOLDER = Path(__file__).parent / "results"
-_HEAD = {"schema": int, "suite": str, "version": str, "device": str, "command": str, "machine": dict, "versions": dict}
+_HEAD = {
+    "schema": int,
+    "suite": str,
+    "version": str,
+    "device": str,
+    "command": str,
+    "date": str,
+    "commit": str,
+    "machine": dict,
+    "versions": dict,
+}
 
 
 class Document:
@@ -28,25 +38,28 @@ class Document:
         import whorl
 
         self.path = path_of(suite, whorl.__version__, machine.slug(device), device, folder)
+        self._now = {"date": time.strftime("%Y-%m-%d"), "commit": machine.commit()}
         self.content: dict[str, Any] = {
             "schema": SCHEMA,
             "suite": suite,
             "version": whorl.__version__,
             "device": device,
             "command": command,
-            "date": time.strftime("%Y-%m-%d"),
+            **self._now,
             "machine": machine.describe(device),
             "versions": machine.versions(),
             "cases": {},
         }
         if self.path.exists():
-            self.content["cases"] = json.loads(self.path.read_text())["cases"]
+            # What a stopped run left is kept: a file is as old as the first of its cases.
+            before = json.loads(self.path.read_text())
+            self.content |= {key: before[key] for key in ("cases", "date", "commit") if key in before}
 
     def has(self, case: str) -> bool:
         return case in self.content["cases"]
 
     def forget(self) -> None:
-        self.content["cases"] = {}
+        self.content |= {"cases": {}, **self._now}
 
     def with_case(self, case: str, rows: list[dict[str, Any]]) -> None:
         self.content["cases"][case] = rows

@@ -10,6 +10,7 @@ _SHOWN: dict[str, tuple[str, str]] = {
     "bound": ("bound", "{}"),
     "figure": ("measured", "{:.3g}"),
     "verdict": ("verdict", "{}"),
+    "date": ("on", "{}"),
     "noisy": ("noisy", "{}"),
     "ours": ("whorl", "{}"),
     "others": ("best other diffusion", "{}"),

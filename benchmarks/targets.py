@@ -4,6 +4,7 @@ Each target is a statement with a number, read off the committed results of one 
 """
 
 import argparse
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from benchmarks.results import FOLDER, documents
 from whorl.models import names
 
-__all__ = ["TAKEN_BACK", "TARGETS", "Target", "as_rows", "report", "verdicts"]
+__all__ = ["TAKEN_BACK", "TARGETS", "Target", "ages", "as_rows", "report", "verdicts"]
 
 Cases = dict[str, list[dict[str, Any]]]
 
@@ -167,6 +168,10 @@ def _gpu_epoch(coupling: str) -> Callable[[Cases], float]:
 
 def _gpu_first(cases: Cases) -> float:
     return next(float(r["best_s"]) for r in cases["first epoch"] if r["method"] == "first epoch, empty cache")
+
+
+def _gpu_five(cases: Cases) -> float:
+    return float(cases["five models"][-1]["best_s"])
 
 
 def _gpu_photo(cases: Cases) -> float:
@@ -335,6 +340,7 @@ TARGETS: tuple[Target, ...] = (
         Target(f"training epoch, {coupling}, milliseconds, GPU", "gpu", 25, False, _gpu_epoch(coupling))
         for coupling in ("uncoupled", "isotropic", "anisotropic")
     ),
+    Target("five models trained and evaluated, seconds, GPU", "gpu", 60, False, _gpu_five),
     Target("first epoch of whorl train with nothing compiled, seconds, GPU", "gpu", 20, False, _gpu_first),
     Target("photo-27k on 1024² in the time of DnCNN-S, GPU", "gpu_photo", 1, False, _gpu_photo),
     Target("page: slowest first answer to a slider, 500² colour, seconds", "page", 0.1, False,
@@ -417,18 +423,43 @@ def verdicts(folder: Path = FOLDER) -> Iterator[tuple[str, Target, float | None]
 
 def as_rows(folder: Path = FOLDER) -> list[dict[str, Any]]:
     """Verdicts as rows of a table."""
-    rows = []
+    rows, dates = [], {content["suite"]: content.get("date", "") for _, content in documents(folder)}
     for _, target, value in verdicts(folder):
         word = _word(target, value).lower()
         bound = f"{'≥' if target.at_least else '≤'} {target.bound:g}"
-        rows.append({"method": target.text, "bound": bound, "figure": value, "verdict": word})
+        rows.append(
+            {"method": target.text, "bound": bound, "figure": value, "verdict": word, "date": dates[target.suite]}
+        )
     return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.targets", description=__doc__)
     parser.add_argument("--results", type=Path, default=FOLDER, help="folder of the result files")
-    print(report(list(verdicts(parser.parse_args().results))))
+    folder = parser.parse_args().results
+    print(report(list(verdicts(folder))))
+    print(ages(folder))
+
+
+def ages(folder: Path = FOLDER) -> str:
+    """When and at which commit each file was measured, and whether the package has changed since."""
+    lines, here = ["", "How old the files are"], _package("HEAD")
+    for path, content in documents(folder):
+        date, commit = content.get("date", "no date"), content.get("commit", "")
+        then = "" if commit.endswith("+") else _package(commit)
+        word = "of this package" if then and then == here else "OLD: src/whorl has changed since"
+        word = word if then and here else "age unknown"
+        lag = " (a graphics card is at hand now and then: its files lag)" * (
+            content["device"] == "cuda" and word[0] == "O"
+        )
+        lines.append(f"    {path.stem:<48} {date}  {commit or 'no commit':<9} {word}{lag}")
+    return "\n".join(lines)
+
+
+def _package(commit: str) -> str:
+    """What git calls the package's folder at a commit; nothing where there is no such commit here."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--verify", "--quiet", f"{commit}:src/whorl"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip() if commit else ""
 
 
 def report(found: list[tuple[str, Target, float | None]]) -> str:

@@ -1,6 +1,6 @@
 """``PYTHONPATH=src python -m benchmarks.gpu [--out FOLDER] [--only PART ...]``: measure, print, save after each part.
 
-Parts: first epoch, agreement, copy, one step, epoch. A part survives the failure of another.
+Parts: first epoch, agreement, copy, one step, epoch, five models. A part survives the failure of another.
 """
 
 from collections.abc import Callable
@@ -54,6 +54,7 @@ def main() -> None:
         "copy": copy,
         "one step": one_step,
         "epoch": training.epochs,
+        "five models": training.five_models,
     }
     cases = measured("gpu", "python -m benchmarks.gpu", __doc__, parts)
     print("beyond their limits:", [row["method"] for row in cases.get("agreement", []) if not row["ok"]])

@@ -1,12 +1,13 @@
 """Result files keep the contract: the committed ones, and those a run writes."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from benchmarks.results import Document, documents, path_of, validate
 
-from benchmarks import machine
+from benchmarks import machine, targets
 
 COMMITTED = list(documents())
 
@@ -40,6 +41,8 @@ def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
         ({"machine": {}}, "processor"),
         ({"versions": {"python": "3"}}, "whorl"),
         ({"suite": None}, "suite"),
+        ({"date": None}, "date"),
+        ({"commit": None}, "commit"),
         ({"cases": {"a": [{"best_s": 1.0}]}}, "without a method"),
         ({"cases": {"a": [{"method": "m", "psnr": float("nan")}]}}, "psnr = nan"),
         ({"cases": {"a": [{"method": "m", "best_s": -1.0}]}}, "negative time"),
@@ -56,3 +59,26 @@ def test_the_machine_has_a_name_without_a_host() -> None:
 
     assert machine.slug().endswith("core")
     assert platform.node().lower() not in machine.slug()
+
+
+def test_a_file_is_as_old_as_the_first_of_its_cases(tmp_path: Path) -> None:
+    first = Document("speed_grey", "command", folder=tmp_path)
+    first.content |= {"date": "2001-02-03", "commit": "0123abc"}
+    first.with_case("one", [{"method": "copy", "best_s": 1.0}])
+    again = Document("speed_grey", "command", folder=tmp_path)
+    again.with_case("two", [{"method": "copy", "best_s": 1.0}])
+    assert (again.content["date"], again.content["commit"]) == ("2001-02-03", "0123abc")
+    again.forget()
+    assert (again.content["date"], again.content["commit"]) == (time.strftime("%Y-%m-%d"), machine.commit())
+
+
+def test_files_of_another_package_are_marked_as_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "_package", {"HEAD": "b", "0aaaaaa": "a", "0bbbbbb": "b", "": ""}.get)
+    for suite, commit in (("one", "0aaaaaa"), ("two", "0bbbbbb"), ("three", "0bbbbbb+"), ("four", "")):
+        document = Document(suite, "command", folder=tmp_path)
+        document.content["commit"] = commit
+        document.with_case("case", [{"method": "copy", "best_s": 1.0}])
+    words = {line.split("--")[0].strip(): line for line in targets.ages(tmp_path).splitlines() if "--" in line}
+    assert "OLD" in words["one"]
+    assert "of this package" in words["two"]
+    assert all("age unknown" in words[name] for name in ("three", "four"))
