@@ -66,7 +66,7 @@ copy_row = each(lambda x: x)
 def structures(details: Function, measure: Function, collect: Function) -> Function:
     """A loop that adds w times the structure of one field in n cells to J; the first field overwrites."""
 
-    @compiled()
+    @compiled(inside=True)
     def structure(law: int, first: bool, x: Any, place: Any, n: int, w: float, k: Any, J: Any) -> None:
         for j in range(n):
             collect(law, first, j, J, w, measure(law, details(x, place, j), k))
@@ -80,7 +80,7 @@ def fluxes(details: Function, tensor: Function, flow: Function, keep: Function) 
     Of a field that is coupled with no other, it finds the tensor from the details: all in one loop.
     """
 
-    @compiled()
+    @compiled(inside=True)
     def flux(law: int, kind: int, x: Any, place: Any, n: int, k: Any, by: Any, kept: Any, c: Any) -> None:
         for j in range(n):
             cell = details(x, place, j)

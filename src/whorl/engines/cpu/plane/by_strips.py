@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
 from whorl.engines.cpu.plane.fields import Array, Fields, constants, directions, fields_of, kind
-from whorl.engines.cpu.plane.strips import BACK, TENSORS, Constants, Room, Strip, strip
+from whorl.engines.cpu.plane.strips import BACK, TENSORS, strip
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, precision, room
 from whorl.steps import Form, Numbers
@@ -33,21 +34,20 @@ def by_strips(
     the second half of the channels steers and the first half flows.
     """
     n, C, H, W = u.shape
-    where, of_kernel, halo = _prepared(task, form, C, precision(u), numbers, apart)
+    where, (*given, rho), halo = _prepared(task, form, C, precision(u), numbers, apart)
     kernel, real, fields = strip(task, *kind(form), bool(form.rho)), where.taps.dtype, len(where.channel)
-    if moves:
-        moved = [directions(form, where, numbers, move) for move in moves]
-        d_weight, d_factor = (np.concatenate(parts).astype(real) for parts in zip(*moved, strict=True))
-        of_kernel = of_kernel._replace(d_weight=d_weight, d_factor=d_factor)
+    moved = [directions(form, where, numbers, move) for move in moves]
+    along = (np.concatenate(parts).astype(real) for parts in zip(*moved, strict=True)) if moves else (rho[:0], rho[:0])
+    arrays, of_kernel = tuple(where), (*given, *along, rho)
     sums = np.zeros((n, H + 1, fields, 2) if task == BACK else (n, 1, 1, 1))
     pixels, others, chunk = flat(u), flat(v), W if form.rho or task == TENSORS else CHUNK
 
     def work(image: int, r0: int, r1: int) -> None:
         each = fields * (min(H, r1 + halo) - max(0, r0 - halo)) * (W + 2)
         planes = 3 * (r1 - r0 + 2 * halo + 1) * (W + 1) if form.rho else 0
-        rooms = Room(*room((each, each if task >= BACK else 0, 0 if task == TENSORS else each, planes), real))
-        part = Strip(len(moves) or 1, n, image, C, H, W, r0, r1, chunk, len(form.rho[0]) if form.rho else 1)
-        kernel(pixels, others, out, sums[image], part, where, of_kernel, rooms)
+        rooms = tuple(room((each, each if task >= BACK else 0, 0 if task == TENSORS else each, planes), real))
+        part = len(moves) or 1, n, image, C, H, W, r0, r1, chunk, len(form.rho[0]) if form.rho else 1
+        kernel(pixels, others, out, sums[image], part, arrays, of_kernel, rooms)
 
     rows = split(H + 1, STRIP, 1) if task == TENSORS else bands(H, n, 4 * halo, 4 * fields * W)
     run(work, [(image, r0, r1) for image in range(n) for r0, r1 in rows])
@@ -57,8 +57,8 @@ def by_strips(
 @lru_cache(maxsize=64)
 def _prepared(
     task: int, form: Form, channels: int, dtype: str, numbers: Numbers, apart: bool
-) -> tuple[Fields, Constants, int]:
-    """The fields of a task, the numbers of its kernel, and how many rows it looks beyond its own."""
+) -> tuple[Fields, tuple[Any, ...], int]:
+    """The fields of a task, the numbers of its kernel, the taps of rho last, and how far it looks beyond its rows."""
     where = fields_of(form, channels, dtype, apart)
     (weight, factor, rate, unit), real = constants(form, where, numbers), where.taps.dtype
     halo = int(where.radius[2 * where.scale[where.both if task == BACK else where.moved]].max())
@@ -71,7 +71,7 @@ def _prepared(
     more = real.type(1 if form.law == "anisotropic" else form.floor)
     front = np.ones(len(where.channel), real) if task >= BACK else factor
     rho = np.array([w for taps in form.rho for w in taps], real)
-    given = Constants(weight * scale, factor, front, rate / scale, unit, more, rho[:0], rho[:0], rho)
+    given = weight * scale, factor, front, rate / scale, unit, more, rho
     return where, given, halo + (len(form.rho[0]) if form.rho else 1)
 
 

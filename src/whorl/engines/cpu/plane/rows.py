@@ -31,7 +31,7 @@ flux = rows.fluxes(haar, under, flow, spread)
 step_under, step_alone = (rows.steps(haar, tensor, flow, meet) for tensor in (under, alone))
 
 
-@compiled()
+@compiled(inside=True)
 def tensor(law: int, kind: int, n: int, J: Any, rate: float, more: float) -> None:
     """Replace the structure of n cells by the diffusion tensor."""
     for j in range(n):

@@ -9,7 +9,6 @@ are computed for some pixels beyond the border like all others, and the transpos
 """
 
 import math
-from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -36,13 +35,6 @@ RING, LINE = 4, 16
 _twelfth = literal(1 / 12)
 
 
-Window = namedtuple("Window", "H W y0 y1 x0 x1 pitch")
-"""Rows ``y0 <= y < y1`` and columns ``x0 <= x < x1`` of an ``H x W`` picture; kept rows are ``pitch`` apart."""
-
-Room = namedtuple("Room", "picture xx yy xy mixed back")
-"""Kept rows of the picture, of its derivatives times the diffusivity, and of mixed differences of both."""
-
-
 def by_second_derivatives(form: Form, u: Tensor, numbers: Numbers, into: Tensor | None = None) -> Tensor:
     """The images after one step, channel by channel."""
     n, C, H, W = u.shape
@@ -59,8 +51,8 @@ def by_second_derivatives(form: Form, u: Tensor, numbers: Numbers, into: Tensor 
     k = np.array([h_x**-2, h_y**-2, mixed, unit], source.dtype)
 
     def work(plane: int, y0: int, y1: int, x0: int, x1: int) -> None:
-        rows = Room(*room((RING * pitch,) * 6, source.dtype))
-        kernel(source, result, plane * H * W, Window(H, W, y0, y1, x0, x1, pitch), k, inside, front, rows)
+        rows = tuple(room((RING * pitch,) * 6, source.dtype))
+        kernel(source, result, plane * H * W, (H, W, y0, y1, x0, x1, pitch), k, inside, front, rows)
 
     cut = bands(H, n * C * len(strips), SHORTEST, W)
     run(work, [(plane, *band, *strip) for plane in range(n * C) for band in cut for strip in strips])
@@ -117,7 +109,7 @@ def laplacian_step(x: Any, place: Any, k: Any, tau: float, u: Any, out: Any, tar
 
 
 @compiled()
-def hessian_flux(kind: int, rows: Room, place: Any, k: Any, rate: float, n: int) -> None:
+def hessian_flux(kind: int, rows: Any, place: Any, k: Any, rate: float, n: int) -> None:
     """The entries of the Hessian times the diffusivity of its squared norm, ready for the transposed operator."""
     picture, xx, yy, xy, mixed, _ = rows
     k_x, k_y, k_xy, unit = at(k, 0), at(k, 1), at(k, 2), at(k, 3)
@@ -133,7 +125,7 @@ def hessian_flux(kind: int, rows: Room, place: Any, k: Any, rate: float, n: int)
 
 
 @compiled()
-def hessian_step(rows: Room, place: Any, tau: float, u: Any, out: Any, target: int, n: int) -> None:
+def hessian_step(rows: Any, place: Any, tau: float, u: Any, out: Any, target: int, n: int) -> None:
     """A row of the picture minus the transposed Hessian of the fluxes."""
     _, xx, yy, _, _, back = rows
     for j in range(n):
@@ -152,11 +144,15 @@ def _three(y: int, pitch: int, before: int) -> tuple[int, int, int]:
 
 @cache
 def sweep(hessian: bool, kind: int) -> Callable[..., int]:
-    """The kernel that writes a window of the picture after a step."""
+    """The kernel that writes a window of the picture after a step.
+
+    Of an ``H x W`` picture it writes rows ``y0 <= y < y1`` and columns ``x0 <= x < x1``; kept rows are ``pitch`` apart:
+    those of the picture, of its derivatives times the diffusivity, and of mixed differences of both.
+    """
     stamp, reach = source_stamp(), 4 if hessian else 2
 
     @compiled(cache=True)
-    def kernel(u: Any, out: Any, base: int, where: Window, k: Any, rate: float, tau: float, rows: Room) -> int:
+    def kernel(u: Any, out: Any, base: int, where: Any, k: Any, rate: float, tau: float, rows: Any) -> int:
         H, W, y0, y1, x0, x1, pitch = where
         picture, xx, _, xy, mixed, back = rows
         n, first = x1 - x0, y0 - reach

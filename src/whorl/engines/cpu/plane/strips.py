@@ -13,7 +13,6 @@ inside the structure, ``factor[f]`` in front of the flux (tau omega beta² ampli
 taken off the image, ``rate``, ``unit`` and ``more`` of the law, and ``d_weight`` and ``d_factor`` along directions.
 """
 
-from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -26,7 +25,6 @@ from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
 from whorl.engines.cpu.plane.cells import geometry
 from whorl.engines.cpu.plane.coherent import smoothed_row, structure_planes
 from whorl.engines.cpu.plane.derivative import flux_pair, moving_flux, moving_structure, products, total
-from whorl.engines.cpu.plane.fields import Fields
 from whorl.engines.cpu.plane.linearised import linearise
 from whorl.engines.cpu.plane.rows import differences, flux, mirror_ends, structure, tensor
 from whorl.engines.cpu.rows import copy_row
@@ -35,10 +33,6 @@ STEP, TENSORS, BACK, ALONG = range(4)
 """What a kernel does: a step, the tensors for steps that keep them, or the derivative of a step, transposed or along
 directions.
 """
-
-Strip = namedtuple("Strip", "directions images image C H W r0 r1 chunk x_taps")
-Constants = namedtuple("Constants", "weight factor front rate unit more d_weight d_factor rho")
-Room = namedtuple("Room", "x y sources planes")
 
 
 @cache
@@ -55,19 +49,20 @@ def strip(task: int, law: int, kind: int, smoothed: bool) -> Callable[..., int]:
     stamp = source_stamp()
 
     @compiled(cache=True)
-    def kernel(u: Any, v: Any, out: Any, sums: Any, part: Strip, where: Fields, numbers: Constants, room: Room) -> int:
+    def kernel(u: Any, v: Any, out: Any, sums: Any, part: Any, where: Any, numbers: Any, room: Any) -> int:
+        # Plain tuples: named ones cost a call on a small picture up to a tenth of its time.
         directions, images, image, C, H, W, r0, r1, chunk, x_taps = part
         weight, factor, front, rate, unit, more, d_weight, d_factor, rho = numbers
         x, y, sources, planes = room
-        seen, moved, k, k_seen = where.seen, where.moved, geometry(where.flux), geometry(where.structure)
-        targets = where.both if task == BACK else moved
-        halo, R = reach(targets, where), x_taps - 1
+        channel, scale, seen, moved, both, _, _, radius, flowing, steering = where
+        k, k_seen, targets = geometry(flowing), geometry(steering), both if task == BACK else moved
+        halo, R = reach(targets, scale, radius), x_taps - 1
         low, high = max(0, r0 - halo), min(H, r1 + halo)
         if task == TENSORS:
             low, high = r0, r1 - 1
         top, bottom = max(0, low - 1 - R), min(H, high + 1 + R)
         smooth_fields(u, image * C, H, W, top, bottom, where, x)
-        pitch, fields, buffer = W + 2, where.channel.shape[0], chunk + 1
+        pitch, fields, buffer = W + 2, channel.shape[0], chunk + 1
         size = (bottom - top) * pitch
         J = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
         S = np.empty(buffer, u.dtype), np.empty(buffer, u.dtype), np.empty(buffer, u.dtype)
@@ -145,17 +140,17 @@ def keep_tensors(J: Any, out: Any, row: int, law: int, cells: int) -> None:
 
 
 @compiled()
-def reach(groups: Any, where: Fields) -> int:
+def reach(groups: Any, scale: Any, radius: Any) -> int:
     """The largest radius along y among the fields of these groups."""
     largest = 0
     for f in groups.flat:
-        largest = max(largest, where.radius[2 * where.scale[f]])
+        largest = max(largest, radius[2 * scale[f]])
     return largest
 
 
 @compiled()
 def smooth_fields(
-    u: Any, first: int, H: int, W: int, top: int, bottom: int, where: Fields, fields: Any
+    u: Any, first: int, H: int, W: int, top: int, bottom: int, where: Any, fields: Any
 ) -> None:  # fmt: skip
     """Rows ``top <= y < bottom`` of every field, one after the other, with mirrored ends."""
     channel, scale, _, _, _, taps, start, radius, _, _ = where
@@ -175,7 +170,7 @@ def smooth_fields(
 @compiled()
 def subtract_smoothed(
     u: Any, out: Any, first: int, C: int, H: int, W: int, r0: int, r1: int, low: int, high: int,
-    where: Fields, moved: Any, factor: Any, sources: Any,
+    where: Any, moved: Any, factor: Any, sources: Any,
 ) -> None:  # fmt: skip
     """``out = u - sum_f factor[f] G_f sources[f]``, channel by channel, fields in their order."""
     channel, scale, _, _, _, taps, start, radius, _, _ = where
