@@ -21,6 +21,7 @@ def main() -> None:
     from whorl.engines.cuda.learned.gated import applied
     from whorl.engines.cuda.plane.launches import Launches
     from whorl.engines.differentiable import form_of
+    from whorl.inpainting.images import method
     from whorl.models import build
     from whorl.operators import SteerableMap
     from whorl.steps import GatedNumbers
@@ -59,9 +60,9 @@ def main() -> None:
         return started(self, *arguments, grid=grid, warmup=True, **cut)
 
     started, JITFunction.run = JITFunction.run, only
-    for name, settings in (("ced", {}), ("perona-malik", {"cell": "wide", "sigma": 1.0})):
-        form = form_of(build(name, contrast=9.0, **settings).description)  # type: ignore[arg-type]
-        Launches(form, u).step(u, torch.empty_like(u), numbers)
+    wide = build("perona-malik", contrast=9.0, cell="wide", sigma=1.0)
+    for model in (build("ced", contrast=9.0), method("eed"), wide):
+        Launches(form_of(model.description), u).step(u, torch.empty_like(u), numbers)
     for fields, rho in (((4, 2, 1), 0), ((17, 3, 2), 1)):
         K = SteerableMap(6, fields)
         block = GatedBlock(K, K, Gated(K.orders, rho)).eval()
