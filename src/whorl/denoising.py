@@ -14,10 +14,10 @@ from whorl.automatic import NoiseModel, samples_of
 from whorl.automatic.answer import Answer, answer
 from whorl.automatic.believed import model_to_remove
 from whorl.automatic.between import common
+from whorl.automatic.noise import noise_level
 from whorl.automatic.policy import Samples, labels, noise_to_remove
 from whorl.automatic.variance import noise_model
 from whorl.engines.selection import undisturbed
-from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.arrays import device_of, from_tensor, placed, to_tensor
 from whorl.foundations.other_libraries import any_array
@@ -26,12 +26,15 @@ from whorl.networks.cards import shared
 from whorl.networks.common import CommonDenoiser, common_denoiser
 from whorl.networks.denoiser import Denoiser, Partly, each_page, value_range
 from whorl.networks.real_noise import RealDenoiser, real_denoiser
-from whorl.networks.trained import TrainedNetwork, levels_told
+from whorl.networks.trained import TrainedNetwork, check_dimension, levels_told
 
 __all__ = ["COLOUR", "GREY", "Denoising", "denoise"]
 
 GREY, COLOUR = "photo-grey", "photo-colour"
 """The networks for pictures with one channel and with three."""
+
+VOLUME = "volume-5k"
+"""The network for volumes; ``volume-30k`` is better and takes three times as long."""
 
 SECOND = {GREY: "photo-grey-real", COLOUR: "photo-colour-real"}
 """Those that take over where the noise is weak or not white."""
@@ -74,8 +77,9 @@ class Denoising:
 
     ``noise`` is a standard deviation, a ``NoiseModel``, or ``"rician"`` for such noise of a level that is measured.
     ``channels`` says whether channels are colours of one picture, ``"joint"``, or dyes that have nothing in common,
-    ``"separate"``. ``adapt`` lets the network adapt to the picture, and ``watch`` is called with the number of
-    every step of that. ``strength`` is the share of the change that is made, from 0 to 1.
+    ``"separate"``. ``dimension`` is 3 for volumes, whose channels are always separate. ``adapt`` lets the network adapt
+    to the picture, and ``watch`` is called with the number of every step of that. ``strength`` is the share of the
+    change that is made, from 0 to 1.
 
     >>> told = Denoising(noise=15.0)
     >>> told.name(channels=3), told.level(lambda: [])
@@ -89,6 +93,7 @@ class Denoising:
     adapt: bool = False
     watch: Callable[[int], None] = _unwatched
     strength: float = 1.0
+    dimension: int = 2
 
     def __post_init__(self) -> None:
         validation.number(self.strength, "strength", self.caller, 0.0, 1.0)
@@ -115,12 +120,16 @@ class Denoising:
             return noise_model(list(samples()), self.noise)
         if self.noise is None and self.network is None:
             parts = list(samples())
+            if self.dimension == 3:
+                return _in_space(parts, self.caller)
             colours = bool(parts) and self.name(parts[0].shape[1]) == COLOUR
             return model_to_remove(lambda: parts, self.caller, colours=colours) or 0.0
         return self.level(samples)
 
     def name(self, channels: int) -> str | Path | TrainedNetwork:
         """The network told, or the one for colour or for grey photographs, as the picture asks for."""
+        if self.network is None and self.dimension == 3:
+            return VOLUME
         joint = channels == 3 and self.channels != "separate"
         return (COLOUR if joint else GREY) if self.network is None else self.network
 
@@ -131,7 +140,8 @@ class Denoising:
 
     def second(self, channels: int) -> TrainedNetwork | None:
         """The network beside it for noise that is weak or not white, where the choice is left to the picture."""
-        return shared(SECOND[str(self.name(channels))]) if self.network is None else None
+        second = SECOND.get(str(self.name(channels))) if self.network is None else None
+        return None if second is None else shared(second)
 
     def remover(
         self, noise: float | NoiseModel, samples: Sequence[Tensor], *, eight_bits: bool, device: torch.device
@@ -163,6 +173,8 @@ class Denoising:
         found = real_denoiser(
             network, second, noise, samples, eight_bits=eight_bits, separate=separate, grey=grey if joint else None
         )
+        if self.dimension == 3:
+            return Remover(found)
         expected = answer(found, noise, [part.to(device) for part in samples])
         if expected.gain < LEAST_GAIN:
             return Remover(None, expected)
@@ -170,6 +182,23 @@ class Denoising:
             taught = adapted(found, [part.to(device) for part in samples], self.watch)
             return Remover(taught, expected, taught is not found)
         return Remover(found, expected)
+
+
+LINE = 0.15
+"""Largest error of a line for the variance of volumes; where it is larger, the noise is taken to have one level."""
+
+
+def _in_space(parts: Sequence[Tensor], caller: str) -> float | NoiseModel:
+    """The noise of a volume, measured: Rician where it is recognised, a line, or one level; 0 where there is none."""
+    if labels(parts, caller):
+        return 0.0
+    model = noise_model(parts)
+    if model.kind == "rician" or (model.uncertainty < LINE and any(model.gain)):
+        return model
+    levels = [noise_level([part[:, [c]] for part in parts]) for c in range(parts[0].shape[1])]
+    if not any(levels):
+        return 0.0
+    return replace(model, gain=(0.0,) * len(levels), offset=tuple(level**2 for level in levels))
 
 
 @any_array
@@ -185,7 +214,7 @@ def denoise(
     strength: float = 1.0,
     device: str | torch.device | None = None,
 ) -> Array:
-    """Remove the noise of a photograph or micrograph with trained networks.
+    """Remove the noise of a photograph, a micrograph or a volume with trained networks.
 
     With nothing told, a model of the noise is measured: how its variance depends on the grey value, and whether
     neighbours are correlated. The picture is transformed so that its noise has one level, denoised, and transformed
@@ -195,8 +224,8 @@ def denoise(
     Parameters
     ----------
     image : array
-        Of any library, as for :func:`whorl.diffuse`: ``(y, x)``, or colour with a ``channel_axis``. Integers come back
-        rounded, in the type of the image.
+        Of any library, as for :func:`whorl.diffuse`: ``(y, x)``, or colour with a ``channel_axis``; ``(z, y, x)`` is a
+        volume, whose voxels are taken for cubes. Integers come back rounded, in the type of the image.
     noise : float, array, NoiseModel or "rician", optional
         Standard deviation of white noise in the image's own units, as one number, one for each page, or a map with one
         for each pixel; a model of the noise, or ``"rician"`` for magnitudes of magnetic resonance; measured by default.
@@ -209,7 +238,8 @@ def denoise(
         colours, and others are not.
     network : str, Path or network, optional
         The name of a network of the package, a file, or a network of ``whorl.load``, for white noise; by default
-        ``photo-grey`` or ``photo-colour``, and ``photo-grey-real`` or ``photo-colour-real`` where noise is not white.
+        ``photo-grey`` or ``photo-colour``, and ``photo-grey-real`` or ``photo-colour-real`` where noise is not white;
+        ``volume-5k`` for volumes.
     adapt : bool
         Whether the network adapts to the picture, which takes a while: its gates, in 20 steps by Stein's estimate. That
         is taken where the noise is white, its model fits, and parts of the picture that were held back gain by it.
@@ -233,13 +263,11 @@ def denoise(
         how: dict[str, Any] = {"channel_axis": channel_axis, "page_axis": page_axis, "device": device}
         return cast(Array, told.denoise(image, noise, strength=strength, **how))
     u = to_tensor(image, channel_axis, "denoise", page_axis)
-    if u.dim() != 4:
-        raise ShapeError(
-            f"denoise: expected a picture (y, x), got shape {tuple(image.shape)}. "
-            "For colour name the channel_axis, usually -1; for a stack the page_axis."
-        )
+    check_dimension(u, u.dim() - 2, image.shape)
+    if adapt and u.dim() == 5:
+        raise ValueError("denoise: adapt=True is for pictures. Leave it out for a volume.")
     deviation, levels = levels_told(noise, u, channel_axis, page_axis)
-    policy = Denoising(network, deviation, channels=channels, adapt=adapt)
+    policy = Denoising(network, deviation, channels=channels, adapt=adapt, dimension=u.dim() - 2)
     samples = samples_of(u)
     found = policy.measured(lambda: samples)
     target = device_of(device, u.device)

@@ -10,6 +10,7 @@ import torch
 import whorl
 from files.samples import listing
 from whorl import files
+from whorl.data.tomogram import tomogram
 from whorl.networks import MultiscaleNetwork, NetworkSpec
 from whorl.networks.cards import ModelCard, load_card
 
@@ -147,3 +148,18 @@ def test_labels_are_copied_with_a_word(tmp_path, whorl_command, colours):
     for noise in told:
         with pytest.warns(UserWarning, match="such as labels"):
             assert np.array_equal(whorl.denoise(image, noise, channel_axis=axis), image)
+
+
+def test_a_volume_in_windows_is_the_volume_as_a_whole(tmp_path, whorl_command):
+    tifffile = pytest.importorskip("tifffile")
+    noisy = tomogram((16, 20, 96), noise=20.0).noisy[0, 0].numpy()
+    tifffile.imwrite(tmp_path / "stack.tif", noisy, imagej=True, metadata={"axes": "ZYX"})
+    found = []
+    for name, options in (("whole", []), ("windows", ["--tile", "48"])):
+        result = whorl_command("denoise", *options, tmp_path / "stack.tif", tmp_path / f"{name}.tif")
+        assert result.code == 0, result
+        assert ("2 windows" in result.out + result.err) == bool(options)
+        found.append(tifffile.imread(tmp_path / f"{name}.tif"))
+    assert np.abs(found[0] - noisy).max() > 1
+    assert np.abs(found[0] - found[1]).max() < 1e-3
+    assert np.abs(found[0] - whorl.denoise(noisy)).max() < 1e-3

@@ -1,24 +1,27 @@
 """A coupled activation with a learned matrix: every field times one number computed from all invariants."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import torch
 from torch import Tensor, nn
 
 from whorl.errors import ShapeError
 from whorl.foundations.types import Responses
-from whorl.operators.boundary import mirror
+from whorl.operators.boundary import along, mirror
+from whorl.operators.steerable import CONVOLUTION
+from whorl.operators.stencils import component_count
 
 LARGEST = 24.0  # of the logarithm of a squared contrast: beyond it numbers would overflow and say nothing more
 
 
-def components(orders: Sequence[int]) -> list[int]:
-    """For every operator channel the number of the field it belongs to: one for order 0, two for others.
+def components(orders: Sequence[int], dimension: int = 2) -> list[int]:
+    """For every operator channel the number of the field it belongs to: one for order 0, two for others in the plane.
 
-    >>> components((0, 0, 1, 2))
-    [0, 1, 2, 2, 3, 3]
+    >>> components((0, 0, 1, 2)), components((0, 1), dimension=3)
+    ([0, 1, 2, 2, 3, 3], [0, 1, 1, 1])
     """
-    return [field for field, order in enumerate(orders) for _ in range(1 if order == 0 else 2)]
+    return [field for field, order in enumerate(orders) for _ in range(component_count(order, dimension))]
 
 
 class Gated(nn.Module):
@@ -51,6 +54,8 @@ class Gated(nn.Module):
         with zeros.
     contrast : float
         Starting value of every :math:`\lambda_h`.
+    dimension : int
+        2 for pictures, 3 for volumes, where fields have 1, 3, 5, ... components.
 
     Guarantees
     ----------
@@ -67,6 +72,7 @@ class Gated(nn.Module):
         levelled: bool = False,
         correlated: bool = False,
         contrast: float = 0.05,
+        dimension: int = 2,
     ) -> None:
         super().__init__()
         if not orders or min(orders) < 0 or list(orders) != sorted(orders):
@@ -75,7 +81,7 @@ class Gated(nn.Module):
             raise ValueError(f"Gated(rho={rho}, repetitions={repetitions}, contrast={contrast}): out of range.")
         if correlated and not levelled:
             raise ValueError("Gated(correlated=True): needs levelled=True; a correlation is told beside a level.")
-        self.orders, self.rho = tuple(orders), rho
+        self.orders, self.rho, self.dimension = tuple(orders), rho, dimension
         self.scalars = sum(order == 0 for order in orders)
         fields = len(self.orders)
         self.matrix = nn.Parameter(torch.randn(fields, fields) / fields**0.5)
@@ -90,7 +96,7 @@ class Gated(nn.Module):
         powers = [1.0 if order == 0 else 2.0 for order in orders]
         self.register_buffer("powers", torch.tensor(powers), persistent=False)
         self.log_contrast = nn.Parameter(torch.full((fields - self.scalars,), contrast).log())
-        owner = torch.nn.functional.one_hot(torch.tensor(components(orders)), fields)
+        owner = torch.nn.functional.one_hot(torch.tensor(components(orders, dimension)), fields)
         self.register_buffer("spread", owner.to(torch.get_default_dtype()), persistent=False)
 
     def forward(self, v: Responses, bias: Tensor | None = None, level: Tensor | None = None) -> Responses:
@@ -98,7 +104,7 @@ class Gated(nn.Module):
 
         Gates that are told the correlation take it as the second channel of ``level``.
         """
-        if v.dim() != 6 or v.shape[3] != len(self.get_buffer("spread")):
+        if v.dim() != 4 + self.dimension or v.shape[3] != len(self.get_buffer("spread")):
             expected = len(self.get_buffer("spread"))
             raise ShapeError(f"Gated: expected {expected} operator channels, got shape {tuple(v.shape)}.")
         if (level is not None) != self.levelled:
@@ -108,19 +114,23 @@ class Gated(nn.Module):
 
     def gates(self, v: Tensor, bias: Tensor | None = None, level: Tensor | None = None) -> Tensor:
         """The multiplier of every operator channel, ``(n, k, y, x)``."""
-        spread = self.get_buffer("spread")  # both components of a field get the same multiplier
-        matrix = (spread @ self.matrix).to(v.dtype)
-        offset = torch.nn.functional.conv2d(self.offset(bias, level), spread[:, :, None, None]).to(v.dtype)
-        return (torch.nn.functional.conv2d(self.invariants(v, level), matrix[:, :, None, None]) + offset).sigmoid()
+        spread = self.get_buffer("spread")  # all components of a field get the same multiplier
+        matrix, mixed = (spread @ self.matrix).to(v.dtype), CONVOLUTION[self.dimension]
+        offset = mixed(self.offset(bias, level), self._at_a_point(spread)).to(v.dtype)
+        return (mixed(self.invariants(v, level), self._at_a_point(matrix)) + offset).sigmoid()
+
+    def _at_a_point(self, numbers: Tensor) -> Tensor:
+        """Numbers with one axis more for every direction of space."""
+        return numbers.view(*numbers.shape, *[1] * self.dimension)
 
     def offset(self, bias: Tensor | None = None, level: Tensor | None = None) -> Tensor:
         """The number of every field that its gate adds, :math:`b_f + c_f t`: ``(n, fields, y, x)``."""
-        own = (self.bias[0] if bias is None else bias).view(1, -1, 1, 1)
+        own = self._at_a_point((self.bias[0] if bias is None else bias)[None])
         return own if level is None else own + self._told(level, self.level, "correlation")
 
     def scale(self, level: Tensor | None = None) -> Tensor:
         """What every invariant is multiplied with: ``(n, fields, y, x)``."""
-        factor = torch.cat([self.log_contrast.new_zeros(self.scalars), 2 * self.log_contrast]).view(1, -1, 1, 1)
+        factor = self._at_a_point(torch.cat([self.log_contrast.new_zeros(self.scalars), 2 * self.log_contrast])[None])
         if level is not None:
             powers = self.get_buffer("powers")
             factor = factor + self._told(level, powers * self.units, "correlation_units", powers)
@@ -129,23 +139,27 @@ class Gated(nn.Module):
     def _told(self, level: Tensor, slope: Tensor, second: str, powers: Tensor | float = 1.0) -> Tensor:
         """What the level and the correlation beside it add to a number of every field."""
         if not self.correlated:
-            return slope.view(1, -1, 1, 1) * level
+            return self._at_a_point(slope[None]) * level
         other: Tensor = powers * getattr(self, second)
-        return slope.view(1, -1, 1, 1) * level[:, :1] + other.view(1, -1, 1, 1) * level[:, 1:]
+        return self._at_a_point(slope[None]) * level[:, :1] + self._at_a_point(other[None]) * level[:, 1:]
 
     def invariants(self, v: Tensor, level: Tensor | None = None) -> Tensor:
         """What the gates look at: ``(n, fields, y, x)``, unchanged by turns of the picture."""
-        scalars, others = v[:, : self.scalars], v[:, self.scalars :].unflatten(1, (-1, 2))
-        s2 = self._smoothed(torch.cat([scalars, others[:, :, 0].square() + others[:, :, 1].square()], dim=1))
+        parts, begin = [v[:, : self.scalars]], self.scalars
+        for count, group in groupby(component_count(order, self.dimension) for order in self.orders[self.scalars :]):
+            end = begin + count * len(list(group))
+            first, *others = v[:, begin:end].unflatten(1, (-1, count)).unbind(2)
+            parts.append(sum((other.square() for other in others), first.square()))
+            begin = end
+        s2 = self._smoothed(torch.cat(parts, dim=1))
         scaled = s2 * self.scale(level).to(v.dtype)
         return torch.cat([scaled[:, : self.scalars], torch.log1p(scaled[:, self.scalars :])], dim=1)
 
     def _smoothed(self, u: Tensor) -> Tensor:
         for _ in range(self.rho):
-            across = mirror(u, 0, 1)
-            u = 0.5 * u + 0.25 * (across[..., :-2] + across[..., 2:])
-            down = mirror(u, 1, 0)
-            u = 0.5 * u + 0.25 * (down[..., :-2, :] + down[..., 2:, :])
+            for axis in range(-1, -1 - self.dimension, -1):
+                wide = mirror(u, *(int(k == axis) for k in range(-self.dimension, 0)))
+                u = 0.5 * u + 0.25 * (along(wide, axis, 0, -2) + along(wide, axis, 2))
         return u
 
     def extra_repr(self) -> str:

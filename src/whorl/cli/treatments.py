@@ -134,6 +134,20 @@ class ByModel(Spaced, Treatment):
 class ByNetwork(Treatment):
     """A trained network; the noise is measured on the pages where its level is not given."""
 
+    volumes = True
+
+    def volume(self, file: VolumeFile) -> tuple[Sequence[Stage], dict[str, Any]]:
+        """What removes the noise of the volumes of a file, in windows; all of them have one noise."""
+        policy = replace(self.policy, dimension=3)
+        if policy.loaded(file.channels).dimension != 3:
+            raise ValueError(f"{file.path}: {policy.network} is for pictures. Use volume-5k, or whorl filter.")
+        samples = list(_tensors(lambda: sample_boxes(file))())
+        measured, eight_bits = policy.measured(lambda: samples), file.dtype == "uint8"
+        steps, _ = denoising_stages(policy, measured, samples, eight_bits=eight_bits, device=self.device)
+        record = {"network": policy.name(file.channels), "noise": _level(measured, samples)}
+        record |= {"noise_measured": policy.noise is None, "strength": policy.strength}
+        return steps, record | ({} if steps else {"copied": True})
+
     def __init__(self, policy: Denoising, device: torch.device, *, per_page: bool = False) -> None:
         self.policy, self.device, self.per_page = policy, device, per_page
         if policy.network is not None:

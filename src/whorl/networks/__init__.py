@@ -1,7 +1,7 @@
 """Trained networks, and the model cards they come with."""
 
 from whorl.networks.base import DiffusionNetwork
-from whorl.networks.cards import ModelCard, available, load, load_card, photo_networks
+from whorl.networks.cards import ModelCard, available, load, load_card, photo_networks, volume_networks
 from whorl.networks.denoiser import Denoiser
 from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.photo import PhotoNetwork, PhotoSpec
@@ -26,4 +26,5 @@ __all__ = [
     "load_card",
     "named",
     "photo_networks",
+    "volume_networks",
 ]

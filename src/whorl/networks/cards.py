@@ -126,6 +126,15 @@ def photo_networks() -> tuple[str, ...]:
     return _shipped("photographs")
 
 
+def volume_networks() -> tuple[str, ...]:
+    """The names of the networks for volumes in the package.
+
+    >>> "volume-5k" in volume_networks()
+    True
+    """
+    return _shipped("volumes")
+
+
 def load(name: str | Path, seed: int | None = None) -> TrainedNetwork:
     """A trained network by name (or by the path of its card), offline.
 
@@ -143,12 +152,12 @@ def load(name: str | Path, seed: int | None = None) -> TrainedNetwork:
     (7548, (16, 16))
     """
     network = shared(name, seed)
-    return copy.deepcopy(network) if str(name) in (*photo_networks(), *available()) else network
+    return copy.deepcopy(network) if str(name) in _folders() else network
 
 
 def shared(name: str | Path, seed: int | None = None) -> TrainedNetwork:
     """The same for those who leave the network as it is: one of the package is built once and shared."""
-    if str(name) not in (*photo_networks(), *available()):
+    if str(name) not in _folders():
         return _built(_read(name), name, seed)
     return _kept(str(name), seed, torch.get_default_dtype())
 
@@ -181,6 +190,11 @@ def _built(card: ModelCard, source: str | Path, seed: int | None) -> TrainedNetw
     return network
 
 
+def _folders() -> dict[str, str]:
+    """The networks of the package, each with its folder."""
+    return {name: folder for folder in ("photographs", "volumes", "cards") for name in _shipped(folder)}
+
+
 def _shipped(folder: str) -> tuple[str, ...]:
     found = resources.files("whorl.networks") / folder
     names = (entry.name for entry in found.iterdir()) if found.is_dir() else ()
@@ -191,7 +205,7 @@ def _read(source: str | Path) -> ModelCard:
     """The card of a file that is whole, ours and finite."""
     from safetensors import SafetensorError, safe_open
 
-    folders = {name: folder for folder in ("photographs", "cards") for name in _shipped(folder)}
+    folders = _folders()
     if str(source) not in folders and Path(source).suffix != ENDING:
         raise ValueError(f"There is no network {str(source)!r}; there are {', '.join(folders)}, or give a card's path.")
     inside = resources.files("whorl.networks") / folders.get(str(source), "") / f"{source}{ENDING}"

@@ -52,6 +52,8 @@ class PhotoSpec(Spec, kind="photo"):
         Smallest and largest noise level the network is trained for.
     correlated : bool
         Whether the network is told the correlation of the noise between neighbours beside the level.
+    dimension : int
+        2 for pictures, 3 for volumes.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class PhotoSpec(Spec, kind="photo"):
     guide_fields: tuple[int, ...] = ()
     noise: tuple[float, float] = (25.0, 25.0)
     correlated: bool = False
+    dimension: int = 2
 
     def __post_init__(self) -> None:
         if self.guide and not (self.stable and len(self.guide_fields) == len(self.fields)):
@@ -90,6 +93,7 @@ class PhotoSpec(Spec, kind="photo"):
 
 
 _GREY = PhotoSpec(width=24, fields=(32, 24, 12))
+_VOLUME = PhotoSpec(size=3, rho=1, noise=(2.0, 60.0), correlated=True, dimension=3)
 
 NAMED_PHOTO = {
     "photo-8k": PhotoSpec(width=16, fields=(24, 20, 8), blocks=1, repetitions=12),
@@ -105,7 +109,13 @@ NAMED_PHOTO = {
 """Structures by name. Those without a range of levels are for noise 25 unless another level is asked for. The strict
 one differs by its training."""
 
-STRUCTURES.update(NAMED_PHOTO)
+NAMED_VOLUME = {
+    "volume-5k": dataclasses.replace(_VOLUME, width=16, fields=(20, 18, 8), blocks=1, repetitions=12),
+    "volume-30k": dataclasses.replace(_VOLUME, width=28, fields=(40, 32, 16)),
+}
+"""Structures for volumes."""
+
+STRUCTURES.update(NAMED_PHOTO | NAMED_VOLUME)
 
 
 class PhotoNetwork(TrainedNetwork):
@@ -139,7 +149,7 @@ class PhotoNetwork(TrainedNetwork):
         ``(n, 1, y, x)``. Networks trained for one level need none. ``correlation`` is that of the noise between
         neighbours, 0 for white noise; networks that were trained for white noise alone do not look at it.
         """
-        validation.batched(picture, "PhotoNetwork", 2)
+        validation.batched(picture, "PhotoNetwork", self.spec.dimension)
         if picture.shape[1] != self.channels:
             raise ShapeError(f"PhotoNetwork: takes {self.channels} channel(s), got shape {tuple(picture.shape)}.")
         f = picture / 255 - 0.5
@@ -189,7 +199,8 @@ class PhotoNetwork(TrainedNetwork):
         if self.spec.stable:
             n, channels, *size = f.shape
             guide = [self.lift(f)[:, 0, 0]] if self.spec.guide else []
-            return torch.cat([f, f.new_zeros(1, 1, 1, 1).expand(n, self.spec.width - channels, *size), *guide], 1)
+            nothing = f.new_zeros([1] * f.dim()).expand(n, self.spec.width - channels, *size)
+            return torch.cat([f, nothing, *guide], 1)
         return self.lift(f)[:, 0, 0]
 
     def leave(self, f: Image, u: Image) -> Image:
@@ -216,12 +227,14 @@ class PhotoNetwork(TrainedNetwork):
 
     def _along(self, level: Tensor, like: Tensor) -> Tensor:
         """One number, one for each picture ``(n,)``, or a map, beside pictures ``(n, c, y, x)``."""
-        level = level.view(-1, 1, 1, 1) if level.dim() < 2 else level
         n, _, *size = like.shape
-        if level.dim() != 4 or level.shape[0] not in (1, n) or level.shape[1:] not in ((1, 1, 1), (1, *size)):
+        one = (1,) * len(size)
+        level = level.view(-1, 1, *one) if level.dim() < 2 else level
+        fits = level.dim() == like.dim() and level.shape[0] in (1, n) and level.shape[2:] in (one, tuple(size))
+        if not fits or level.shape[1] != 1:
             raise ShapeError(
                 f"PhotoNetwork: noise of shape {tuple(level.shape)} does not belong to pictures {tuple(like.shape)}. "
-                f"Give a number, one for each picture ({n},), or a map ({n}, 1, {size[0]}, {size[1]})."
+                f"Give a number, one for each picture ({n},), or a map ({n}, 1, {', '.join(map(str, size))})."
             )
         return level
 
@@ -229,6 +242,11 @@ class PhotoNetwork(TrainedNetwork):
     def noise_range(self) -> tuple[float, float]:
         """Those of the structure."""
         return self.spec.noise
+
+    @property
+    def dimension(self) -> int:  # type: ignore[override]
+        """That of the structure."""
+        return self.spec.dimension
 
     @property
     def reach(self) -> int:
@@ -240,8 +258,13 @@ class PhotoNetwork(TrainedNetwork):
     def floats_per_pixel(self) -> int:  # type: ignore[override]
         """What the computation holds for a pixel, about: streams, and the responses of a block where they are kept."""
         block = self.each()[0]
-        channels, stream = block.analysis.channels, block.gate.matrix.new_zeros(1, block.analysis.channels, 8, 8)
+        channels, stream = (
+            block.analysis.channels,
+            block.gate.matrix.new_zeros(1, block.analysis.channels, *[8] * self.spec.dimension),
+        )
         if engines.choose(block.description(), stream, self.engine).name == "numba":
+            return 4 * channels
+        if self.spec.dimension == 3:  # in boxes
             return 4 * channels
         return 3 * channels + 4 * len(block.gate.get_buffer("spread"))
 
@@ -261,7 +284,8 @@ class PhotoNetwork(TrainedNetwork):
         analysis = self._map(spec.width, spec.fields)
         fields = [a + b for a, b in zip_longest(spec.fields, spec.guide_fields, fillvalue=0)]
         orders = [order for order, count in enumerate(fields) for _ in range(count)]
-        gate = Gated(orders, spec.rho, spec.repetitions, levelled=spec.blind, correlated=spec.correlated)
+        gate = Gated(orders, spec.rho, spec.repetitions, levelled=spec.blind, correlated=spec.correlated,
+                     dimension=spec.dimension)  # fmt: skip
         if spec.guide:
             G1 = self._map(spec.width + spec.guide, spec.guide_fields)
             return GuidedBlock(analysis, G1, self._map(spec.guide, spec.guide_fields, start=0.1), gate)
@@ -277,7 +301,7 @@ class PhotoNetwork(TrainedNetwork):
         """A map with random weights; small ones let a network begin near the identity."""
         spec = self.spec
         profiles = None if spec.profiles is None else spec.profiles[: len(fields)]
-        made = SteerableMap(channels, fields, spec.size, profiles, spec.frequency)
+        made = SteerableMap(channels, fields, spec.size, profiles, spec.frequency, spec.dimension)
         with torch.no_grad():
             for weight in made.weights:
                 weight *= start

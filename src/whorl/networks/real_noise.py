@@ -1,5 +1,6 @@
 """Noise as it is, removed by networks that know noise of one level: transform, network, and the way back."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 KEPT = 63
 """Side of the squares over which the mean of what is removed is put back: intensities are measurements."""
+
+KEPT_IN_SPACE = 15
+"""The same of cubes."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,17 @@ class RealDenoiser:
         each = t.split(1, 1) if len(self.denoisers) > 1 else (t,)
         denoised = torch.cat([denoiser(part) for denoiser, part in zip(self.denoisers, each, strict=True)], 1)
         found = self.model.restore(denoised)
-        mean = box((u - self.model.mean_at(found)).double(), (1, 1, KEPT, KEPT)) / KEPT**2
+        sides = [KEPT] * 2 if u.dim() == 4 else [KEPT_IN_SPACE] * 3
+        mean = box((u - self.model.mean_at(found)).double(), (1, 1, *sides)) / math.prod(sides)
         empty = torch.stack([blank(plane) for plane in u.flatten(0, 1)]).view(u.shape)
         return torch.where(empty, u, found + mean.to(u.dtype))
 
     @property
     def reach(self) -> int:
         """How many pixels around a pixel the result depends on."""
-        return max(denoiser.reach for denoiser in self.denoisers) + KEPT // 2
+        space = isinstance(first := self.denoisers[0], Denoiser) and first.network.dimension == 3
+        kept = KEPT_IN_SPACE if space else KEPT
+        return max(denoiser.reach for denoiser in self.denoisers) + kept // 2
 
     def bytes_per_pixel(self, channels: int) -> float:
         """What the computation takes for a pixel, about."""

@@ -47,6 +47,9 @@ class Spec(ABC):
         return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
 
 
+THINNEST = 5
+"""Voxels along each axis of a volume: with fewer there is no neighbourhood to tell noise from."""
+
 STRUCTURES: dict[str, Spec] = {}
 """Structures by name, of every kind: each kind adds its own."""
 
@@ -87,6 +90,8 @@ class TrainedNetwork(nn.Module, ABC):
     spec: Any
     channels = 0
     """Channels of the pictures it takes; 0 stands for any number."""
+    dimension = 2
+    """2 for pictures, 3 for volumes."""
     floats_per_pixel = 16
     """What the computation holds for a pixel, about."""
     low_precision = False
@@ -155,11 +160,7 @@ class TrainedNetwork(nn.Module, ABC):
     ) -> Any:
         """What :func:`whorl.denoise` does with this network."""
         u = to_tensor(image, channel_axis, "denoise", page_axis)
-        if u.dim() != 4:
-            raise ShapeError(
-                f"denoise: expected a picture (y, x), got shape {tuple(image.shape)}. "
-                "For colour name the channel_axis, usually -1; for a stack the page_axis."
-            )
+        check_dimension(u, self.dimension, image.shape)
         told, levels = levels_told(noise, u, channel_axis, page_axis)
         level = noise_to_remove(told, lambda: samples_of(u), "denoise")
         if level == 0:
@@ -173,6 +174,21 @@ class TrainedNetwork(nn.Module, ABC):
         return from_tensor(result, image, channel_axis, page_axis)
 
 
+def check_dimension(u: Tensor, dimension: int, shape: Any) -> None:
+    """Refuse pictures for a network of volumes, volumes for one of pictures, and volumes that are too thin."""
+    if u.dim() != 2 + dimension:
+        what = "a volume (z, y, x)" if dimension == 3 else "a picture (y, x)"
+        raise ShapeError(
+            f"denoise: expected {what}, got shape {tuple(shape)}. "
+            "For colour name the channel_axis, usually -1; for a stack the page_axis."
+        )
+    if dimension == 3 and min(u.shape[2:]) < THINNEST:
+        raise ShapeError(
+            f"denoise: a volume needs at least {THINNEST} voxels along each axis, got shape {tuple(shape)}. "
+            "For colour name the channel_axis, usually -1; for a stack the page_axis."
+        )
+
+
 def levels_told(noise: Any, u: Tensor, channel_axis: int | None, page_axis: int | None) -> tuple[Any, Tensor | None]:
     """The noise of a picture as told; where that is an array its root mean square, and the levels of every page.
 
@@ -181,6 +197,8 @@ def levels_told(noise: Any, u: Tensor, channel_axis: int | None, page_axis: int 
     """
     if noise is None or validation.single(noise) or isinstance(noise, str | NoiseModel):
         return noise, None
+    if u.dim() == 5:
+        raise ValueError("denoise: volumes take one standard deviation or a NoiseModel, and no map of the noise.")
     values = opened(np.asarray(noise) if isinstance(noise, list | tuple) else noise, "denoise").array
     levels = torch.as_tensor(values, dtype=u.dtype, device=u.device)
     if not (bool(levels.isfinite().all()) and bool((levels >= 0).all()) and bool(levels.any())):

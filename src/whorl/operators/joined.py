@@ -44,6 +44,7 @@ class JoinedMap(SteerableMap):
         self.first, self.second, self.channels = first, second, channels
         self.fields = tuple(a + b for a, b in zip(first.fields, second.fields, strict=True))
         self.size, self.frequency, self._stencils = first.size, first.frequency, first._stencils
+        self._dimension = first._dimension
 
     @property
     def mixing(self) -> list[Tensor]:

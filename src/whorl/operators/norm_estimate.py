@@ -1,6 +1,7 @@
 """The norm of a steerable map while it is being trained: two steps of the power method at each frequency."""
 
 import math
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -20,10 +21,11 @@ class NormEstimate(nn.Module):
     def __init__(self, operator: SteerableMap) -> None:
         super().__init__()
         nodes = torch.linspace(0, math.pi, _NODES, dtype=torch.float64)
-        theta_y, theta_x = torch.meshgrid(nodes, nodes, indexing="ij")
-        upper = theta_y <= theta_x  # the symbol is the same for (x, y) and (y, x)
+        theta = torch.meshgrid(*[nodes] * operator.dimension, indexing="ij")
+        # The symbol is the same for (x, y) and (y, x).
+        upper = torch.stack([a <= b for a, b in pairwise(theta)]).all(0)
         for order in range(len(operator.fields)):
-            waves = operator.stencils(order).transfer(theta_y[upper], theta_x[upper])
+            waves = operator.stencils(order).transfer(*(part[upper] for part in theta))
             # Stencils of odd order are odd functions: their transfer is purely imaginary, that of the others real.
             part = waves.imag if order % 2 else waves.real
             self.register_buffer(f"waves_{order}", part.to(torch.get_default_dtype()), persistent=False)

@@ -46,7 +46,9 @@ class Factors(NamedTuple):
 
 
 def factors(K: SteerableMap) -> Factors | None:
-    """The factors of an operator; None where its stencils have no such coefficients."""
+    """The factors of an operator; None where its stencils have no such coefficients, as those in space."""
+    if K.dimension != 2:
+        return None
     taps = coefficients([K.taps(order) for order in range(len(K.fields))])
     return None if taps is None else Factors(taps, [weight.detach() for weight in K.mixing])
 

@@ -2,7 +2,8 @@ r"""Learned maps from scalar channels to fields of any angular order, with exact
 
 A field of angular order :math:`m` has one component for :math:`m = 0` and two for :math:`m > 0`; when the picture turns
 by an angle, the two turn by :math:`m` times that angle. Numbers made from the squared length of a field do not change,
-which is what :class:`~whorl.activations.Gated` builds upon.
+which is what :class:`~whorl.activations.Gated` builds upon. In space a field has 2m + 1 components, which a turn
+mixes by an orthogonal matrix; nothing else changes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,10 @@ from torch import Tensor, nn
 from whorl.foundations.types import Image, Responses
 from whorl.operators.base import Operator
 from whorl.operators.boundary import fold, mirror
-from whorl.operators.stencils import FREQUENCY, SteerableStencils, steerable_stencils
+from whorl.operators.stencils import FREQUENCY, SteerableStencils, component_count, steerable_stencils
+
+CONVOLUTION = {2: torch.nn.functional.conv2d, 3: torch.nn.functional.conv3d}
+_TRANSPOSED = {2: torch.nn.functional.conv_transpose2d, 3: torch.nn.functional.conv_transpose3d}
 
 
 class SteerableMap(Operator):
@@ -27,7 +31,8 @@ class SteerableMap(Operator):
     components of a field: that keeps the invariance, whatever is learned.
 
     Shapes: ``(n, c, y, x) -> (n, 1, 1, k, y, x)``; fields of order 0 come first, then those of order 1 with their two
-    components side by side, and so on. ``orders`` names the order of every field.
+    components side by side, and so on; in space ``(n, c, z, y, x) -> (n, 1, 1, k, z, y, x)`` with 1, 3 and 5
+    components. ``orders`` names the order of every field.
 
     Parameters
     ----------
@@ -41,11 +46,14 @@ class SteerableMap(Operator):
         Stencils for each order; by default all with an error below 0.1.
     frequency : float
         Up to which frequency the stencils are fitted, in cycles per pixel.
+    dimension : int
+        2 for pictures, 3 for volumes.
 
     Guarantees
     ----------
-    Exact adjoint for any weights; proven norm bound that follows the weights; quarter turns and mirror images carry
-    over exactly; under any other turn the error of the stencils is at most ``stencil_error`` up to ``frequency``.
+    Exact adjoint for any weights; proven norm bound that follows the weights; quarter turns and mirror images (in space
+    all 48 symmetries of the cube) carry over exactly; under any other turn the error of the stencils is at most
+    ``stencil_error`` up to ``frequency``.
 
     Examples
     --------
@@ -64,6 +72,7 @@ class SteerableMap(Operator):
         size: int = 5,
         profiles: Sequence[int] | None = None,
         frequency: float = FREQUENCY,
+        dimension: int = 2,
     ) -> None:
         super().__init__()
         if channels < 1 or not fields or min(fields) < 0 or sum(fields) == 0:
@@ -73,10 +82,12 @@ class SteerableMap(Operator):
                 f"SteerableMap(profiles={tuple(profiles)}): expected one for each of {len(fields)} orders."
             )
         self.channels, self.fields, self.size, self.frequency = channels, tuple(fields), size, frequency
+        self._dimension = dimension
         self.weights = nn.ParameterList()
         self._stencils: list[SteerableStencils] = []
         for order, count in enumerate(self.fields):
-            stencils = steerable_stencils(order, size, None if profiles is None else profiles[order], frequency)
+            count_of = None if profiles is None else profiles[order]
+            stencils = steerable_stencils(order, size, count_of, frequency, dimension)
             self._stencils.append(stencils)
             # Kept with the weights: eigenvectors found on another machine may differ in their last digits.
             self.register_buffer(f"taps_{order}", stencils.taps.to(torch.get_default_dtype()))
@@ -89,15 +100,16 @@ class SteerableMap(Operator):
         return list(self.weights)
 
     def kernel(self, dtype: torch.dtype | None = None) -> Tensor:
-        """The weights as one convolution, ``(k, c, size, size)``."""
+        """The weights as one convolution, ``(k, c, size, size)``; in space with one more ``size``."""
         held = self._held  # another thread may let go of it
         if held is not None and held.dtype == (dtype or held.dtype):
             return held
         parts = [
-            torch.einsum("fcp,pkyx->fkcyx", weight, self.taps(order)).flatten(0, 1)
+            torch.einsum("fcp,pk...->fkc...", weight, self.taps(order)).flatten(0, 1)
             for order, weight in enumerate(self.mixing)
         ]
-        made = torch.cat(parts).to(dtype=dtype, memory_format=torch.channels_last)
+        layout = torch.channels_last if self._dimension == 2 else torch.channels_last_3d
+        made = torch.cat(parts).to(dtype=dtype, memory_format=layout)
         if made.dtype == self._holding and not torch.is_grad_enabled() and not torch.compiler.is_compiling():
             self._held = made
         return made
@@ -116,19 +128,21 @@ class SteerableMap(Operator):
             self._held = self._holding = None
 
     def taps(self, order: int) -> Tensor:
-        """The stencils of an order, ``(p, k, size, size)``."""
+        """The stencils of an order, ``(p, k, size, size)``; in space with one more ``size``."""
         return self.get_buffer(f"taps_{order}")
 
     def forward(self, u: Image) -> Responses:
-        return torch.nn.functional.conv2d(mirror(u, self.radius), self.kernel(u.dtype))[:, None, None]
+        return CONVOLUTION[self._dimension](mirror(u, self.radius), self.kernel(u.dtype))[:, None, None]
 
     def adjoint(self, v: Responses) -> Image:
         if len(self.fields) == 1:
             # Stencils of order 0 are even, so with the mirrored border each is its own adjoint; mixing comes first.
-            mixed = torch.einsum("fcp,nfyx->ncpyx", self.mixing[0].to(v.dtype), v[:, 0, 0]).flatten(1, 2)
-            taps = self.taps(0)[:, 0].to(v.dtype).expand(self.channels, -1, -1, -1)
-            return torch.nn.functional.conv2d(mirror(mixed, self.radius), taps, groups=self.channels)
-        return fold(torch.nn.functional.conv_transpose2d(v[:, 0, 0], self.kernel(v.dtype)), self.radius)
+            mixed = torch.einsum("fcp,nf...->ncp...", self.mixing[0].to(v.dtype), v[:, 0, 0]).flatten(1, 2)
+            taps = self.taps(0)[:, 0].to(v.dtype)
+            own = taps.expand(self.channels, *taps.shape)
+            return CONVOLUTION[self._dimension](mirror(mixed, self.radius), own, groups=self.channels)
+        transposed = _TRANSPOSED[self._dimension](v[:, 0, 0], self.kernel(v.dtype))
+        return fold(transposed, self.radius)
 
     def symbol(self, *theta: Tensor) -> Tensor:
         # K* K mixes the channels, so that its symbol is a matrix; its largest eigenvalue stands for it. For each
@@ -137,12 +151,12 @@ class SteerableMap(Operator):
         largest: Tensor = torch.linalg.eigvalsh(matrix.mH @ matrix)[..., -1]
         return largest
 
-    def transfer(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+    def transfer(self, *theta: Tensor) -> Tensor:
         """The complex matrices ``(*frequencies, k, c)`` that map the channels of a wave to fields."""
         parts = [
             torch.einsum("fcp,pk...->...fkc", weight.detach().cpu().to(torch.complex128), waves).flatten(-3, -2)
             for order, weight in enumerate(self.mixing)
-            for waves in [self.stencils(order).transfer(theta_y, theta_x)]
+            for waves in [self.stencils(order).transfer(*theta)]
         ]
         return torch.cat(parts, dim=-2)
 
@@ -156,16 +170,17 @@ class SteerableMap(Operator):
     @property
     def mixing_multiplications(self) -> int:
         """For each pixel, once the stencils' responses are known."""
-        return sum(weight.numel() * (1 if order == 0 else 2) for order, weight in enumerate(self.weights))
+        counts = [component_count(order, self._dimension) for order in range(len(self.fields))]
+        return sum(weight.numel() * count for weight, count in zip(self.weights, counts, strict=True))
 
     @property
     def dimension(self) -> int:
-        """Angular orders belong to the plane."""
-        return 2
+        """That of the stencils."""
+        return self._dimension
 
     @property
     def orders(self) -> tuple[int, ...]:
-        """The angular order of every field; a field of order 0 has one operator channel, the others have two."""
+        """The angular order of every field; in the plane order 0 has one operator channel, the others have two."""
         return tuple(order for order, count in enumerate(self.fields) for _ in range(count))
 
     @property

@@ -10,6 +10,9 @@ first.
 
 Every combination of the first P stencils then has a relative error :math:`\sqrt{E/(S + E)} \le \sqrt{\lambda_P}`:
 whatever weights are learned, the error has a bound that is known beforehand.
+
+In space the same is done with solid harmonics in the place of the phase (:mod:`whorl.operators.solid_harmonics`), over
+a ball of frequencies and all 48 symmetries of the cube.
 """
 
 import math
@@ -19,11 +22,22 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from whorl.operators import solid_harmonics
+
 FREQUENCY = 0.35
 """Cycles per pixel up to which stencils are fitted unless said otherwise."""
 
 _LARGEST_ERROR = 0.1
 _RADII, _DIRECTIONS = 64, 64
+
+
+def component_count(order: int, dimension: int = 2) -> int:
+    """How many numbers a field of this order has in the plane or in space.
+
+    >>> [component_count(2), component_count(2, dimension=3)]
+    [2, 5]
+    """
+    return 2 * order + 1 if dimension == 3 else min(order, 1) + 1
 
 
 @dataclass(frozen=True)
@@ -35,8 +49,9 @@ class SteerableStencils:
     order : int
         The angular order :math:`m`.
     taps : Tensor
-        ``(p, k, size, size)``, float64, for correlation. One component for order 0, two (cosine, sine) for the others.
-        The squares of the taps of a stencil, both components together, sum up to 1.
+        ``(p, k, size, size)``, float64, for correlation. One component for order 0, two (cosine, sine) for the others;
+        in space ``(p, k, size, size, size)``, one, three and five. The squares of the taps of a stencil, all components
+        together, sum up to 1.
     errors : tuple of float
         The relative error :math:`\sqrt{\lambda}` of each; the last bounds that of every combination.
     frequency : float
@@ -54,18 +69,19 @@ class SteerableStencils:
     errors: tuple[float, ...]
     frequency: float
 
-    def transfer(self, theta_y: Tensor, theta_x: Tensor) -> Tensor:
+    def transfer(self, *theta: Tensor) -> Tensor:
         """The complex factors for waves of these frequencies (radians per pixel): ``(p, k, *frequencies)``."""
-        theta_y, theta_x = torch.broadcast_tensors(theta_y, theta_x)
-        radius = self.taps.shape[-1] // 2
+        radius, sides = self.taps.shape[-1] // 2, self.taps.dim() - 2
         steps = torch.arange(-radius, radius + 1, dtype=torch.float64)
-        phase = theta_y[..., None, None] * steps[:, None] + theta_x[..., None, None] * steps
-        return torch.einsum("pkyx,...yx->pk...", self.taps.to(torch.complex128), torch.exp(1j * phase))
+        places = torch.cartesian_prod(*[steps] * sides)
+        phase = sum(part[..., None] * along for part, along in zip(theta, places.unbind(1), strict=True))
+        waves = torch.exp(1j * torch.as_tensor(phase))
+        return torch.einsum("pks,...s->pk...", self.taps.flatten(2).to(torch.complex128), waves)
 
 
 @lru_cache(maxsize=64)
 def steerable_stencils(
-    order: int, size: int = 5, count: int | None = None, frequency: float = FREQUENCY
+    order: int, size: int = 5, count: int | None = None, frequency: float = FREQUENCY, dimension: int = 2
 ) -> SteerableStencils:
     """The most steerable stencils of an angular order on ``size`` x ``size`` pixels.
 
@@ -79,11 +95,15 @@ def steerable_stencils(
         How many; by default as many as have an error below 0.1, at least one.
     frequency : float
         The fit covers all frequencies up to this one, in cycles per pixel.
+    dimension : int
+        2 for the plane, 3 for stencils on cubes of voxels, of the orders 0, 1 and 2.
 
     Examples
     --------
     >>> [len(steerable_stencils(m).errors) for m in range(4)]
     [3, 2, 2, 1]
+    >>> [len(steerable_stencils(m, size=3, dimension=3).errors) for m in range(3)]
+    [2, 1, 1]
     >>> steerable_stencils(1, size=3).errors[0] < 0.011
     True
     """
@@ -92,18 +112,24 @@ def steerable_stencils(
             f"steerable_stencils(order={order}, size={size}, frequency={frequency}): the order must be at least 0, "
             "the size odd and the frequency in (0, 0.5]."
         )
-    kernels = _symmetric_kernels(order, size // 2)
+    space = dimension == 3
+    if dimension not in (2, 3) or (space and order >= solid_harmonics.ORDERS):
+        raise ValueError(
+            f"steerable_stencils(order={order}, dimension={dimension}): there are stencils of any order in 2 "
+            "dimensions and of the orders 0, 1, 2 in 3."
+        )
+    kernels = solid_harmonics.symmetric_cubes(order, size // 2) if space else _symmetric_kernels(order, size // 2)
     if len(kernels) < (count or 1):
         raise ValueError(
             f"steerable_stencils(order={order}, size={size}, count={count}): there are {len(kernels)} stencils. "
             "Take a larger size."
         )
-    turning, rest = _energies(kernels, order, frequency)
+    turning, rest = (solid_harmonics.energies if space else _energies)(kernels, order, frequency)
     errors, vectors = _generalised_eigenvectors(rest, turning + rest)
     errors = errors.clamp(min=0).sqrt()
     number = max(1, int((errors < _LARGEST_ERROR).sum())) if count is None else count
-    found = torch.einsum("ip,iyx->pyx", vectors[:, :number].to(kernels.dtype), kernels)
-    parts = found.real[:, None] if order == 0 else torch.stack([found.real, found.imag], dim=1)
+    found = torch.einsum("ip,i...->p...", vectors[:, :number].to(kernels.dtype), kernels)
+    parts = found if space else found.real[:, None] if order == 0 else torch.stack([found.real, found.imag], dim=1)
     return SteerableStencils(order, _normalised(parts), tuple(errors[:number].tolist()), frequency)
 
 
@@ -112,7 +138,7 @@ def _normalised(taps: Tensor) -> Tensor:
     flat = taps.flatten(1)
     large = (flat.abs() > 0.999 * flat.abs().amax(1, keepdim=True)).to(torch.uint8).argmax(1, keepdim=True)
     scale = flat.gather(1, large).sign() / flat.norm(dim=1, keepdim=True)
-    normalised: Tensor = (taps * scale[:, :, None, None]).contiguous()
+    normalised: Tensor = (taps * scale.view(-1, *[1] * (taps.dim() - 1))).contiguous()
     return normalised
 
 

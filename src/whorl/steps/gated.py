@@ -87,7 +87,7 @@ class GatedStep:
         """
         if self.half:
             return "a block in bfloat16 has no compiled form"
-        if self.level is not None and self.level.dim() and self.level.shape[2:] != (1, 1):
+        if self.level is not None and self.level.dim() and max(self.level.shape[2:]) > 1:
             return "a map of noise levels has no compiled form"
         state = [(each.data_ptr(), version(each)) for part in self.modules() for each in _tensors(part)]
         if self.gate not in _FORMS or _FORMS[self.gate][0] != state:
@@ -107,7 +107,8 @@ class GatedStep:
     def _levels(self) -> Tensor | None:
         if self.level is None:
             return None
-        return self.level.reshape(-1, self.level.shape[1] if self.level.dim() else 1, 1, 1)
+        channels = self.level.shape[1] if self.level.dim() else 1
+        return self.level.reshape(-1, channels, *[1] * self.gate.dimension)
 
     def modules(self) -> tuple[nn.Module, ...]:
         """Both operators and the gate."""
@@ -125,7 +126,7 @@ class GatedStep:
     def _form(self) -> GatedForm | str:
         first, second = factors(self.analysis), factors(self.synthesis)
         if first is None or second is None:
-            return "stencils larger than 5x5 pixels, of other orders or without their symmetry have no compiled form"
+            return "stencils in space, larger than 5x5, of other orders or without their symmetry have no compiled form"
         kinds = frozenset((each.dtype, each.device) for each in self.parameters())
         return GatedForm(self.analysis.channels, self.analysis.fields, self.gate.rho, first, second, kinds)
 
