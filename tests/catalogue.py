@@ -12,6 +12,7 @@ from whorl.operators import (
     Composed,
     Dictionary,
     DirectionalDerivatives,
+    FieldMap,
     Hessian,
     JoinedMap,
     Laplacian,
@@ -76,6 +77,7 @@ SPATIAL_OPERATORS = {
 # Operators with a number of image channels of their own, and responses that are not zero on constants.
 CHANNEL_OPERATORS = {
     "steerable": SteerableMap(3, fields=(4, 3, 2)),
+    "fields": FieldMap((1, 1), fields=(4, 3, 2)),
     "joined": JoinedMap(SteerableMap(1, fields=(2, 1, 1)), SteerableMap(3, fields=(3, 0, 2)), channels=3),
     "stepped": SteppedMap(SteerableMap(1, fields=(2, 1, 1)), SteerableMap(2, fields=(3, 0, 2)), channels=3).eval(),
     "mixed": Mixed(CellGradient(), torch.tensor([[1.0, 0.5, -2.0], [0.0, 1.0, 0.3]], dtype=torch.float64)),

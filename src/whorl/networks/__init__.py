@@ -3,6 +3,7 @@
 from whorl.networks.base import DiffusionNetwork
 from whorl.networks.cards import ModelCard, available, load, load_card, photo_networks, volume_networks
 from whorl.networks.denoiser import Denoiser
+from whorl.networks.lines import LineNetwork, LineSpec
 from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.photo import PhotoNetwork, PhotoSpec
 from whorl.networks.scheduled import ScheduledNetwork
@@ -13,6 +14,8 @@ __all__ = [
     "NAMED",
     "Denoiser",
     "DiffusionNetwork",
+    "LineNetwork",
+    "LineSpec",
     "ModelCard",
     "MultiscaleNetwork",
     "NetworkSpec",

@@ -6,9 +6,11 @@ from whorl.operators.cells import CellGradient
 from whorl.operators.derivative import Derivative
 from whorl.operators.dictionary import Dictionary, LaplacianPower
 from whorl.operators.directional import DirectionalDerivatives
+from whorl.operators.fields import FieldMap
 from whorl.operators.hessian import Hessian
 from whorl.operators.joined import JoinedMap
 from whorl.operators.laplacian import Laplacian
+from whorl.operators.levels import coarser, finer
 from whorl.operators.mixing import Mixed
 from whorl.operators.scales import ScaleSampling, ScaleStack, sample_scales
 from whorl.operators.smoothing import Composed, Smoothing, gaussian_weights
@@ -21,6 +23,7 @@ __all__ = [
     "Derivative",
     "Dictionary",
     "DirectionalDerivatives",
+    "FieldMap",
     "Hessian",
     "JoinedMap",
     "Laplacian",
@@ -34,6 +37,8 @@ __all__ = [
     "Stacked",
     "SteerableMap",
     "SteerableStencils",
+    "coarser",
+    "finer",
     "fold",
     "gaussian_weights",
     "mirror",

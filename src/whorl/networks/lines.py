@@ -1,0 +1,169 @@
+"""Networks that find lines: streams of scalars, vectors and orientations on the levels of a pyramid."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from whorl.activations.gated import Gated
+from whorl.errors import ShapeError
+from whorl.foundations.types import Image
+from whorl.networks.trained import Spec, TrainedNetwork
+from whorl.operators.fields import FieldMap
+from whorl.operators.levels import coarser, finer
+
+Head = Literal["pixel", "picture"]
+
+
+@dataclass(frozen=True)
+class LineSpec(Spec, kind="lines"):
+    """The structure of a network that finds lines.
+
+    Parameters
+    ----------
+    channels : int
+        1 for grey, 3 for colour pictures.
+    stream, fields : tuple of int
+        Fields of angular order 0, 1, 2, ... in the stream, and inside every block.
+    levels : int
+        Levels of the pyramid, the picture itself included.
+    repetitions : int
+        How often a block is applied on each level, on the way down and on the way up.
+    shared : bool
+        Whether all levels have the same blocks.
+    head : str
+        ``"pixel"`` for numbers at every pixel, ``"picture"`` for numbers of the whole picture: no way up is needed.
+    outputs : int
+        How many numbers.
+    size : int
+        Pixels along a side of a stencil.
+
+    Examples
+    --------
+    >>> LineSpec(outputs=2).outputs
+    2
+    """
+
+    channels: int = 3
+    stream: tuple[int, ...] = (8, 2, 3)
+    fields: tuple[int, ...] = (10, 8, 5)
+    levels: int = 4
+    repetitions: int = 2
+    shared: bool = True
+    head: Head = "pixel"
+    outputs: int = 1
+    size: int = 5
+
+    def __post_init__(self) -> None:
+        if self.head not in get_args(Head):
+            raise ValueError(f"LineSpec(head={self.head!r}): choose one of {get_args(Head)}.")
+        for name in ("channels", "levels", "repetitions", "outputs"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"LineSpec({name}={getattr(self, name)}): must be at least 1.")
+
+    def build(self) -> "LineNetwork":
+        """The network of this structure, with random weights."""
+        return LineNetwork(self)
+
+
+class FieldBlock(nn.Module):
+    r"""One step on a stream of fields, :math:`u^{k+1} = u^k - K_2^*\, \Phi(K_1 u^k)`, with a bias for each use.
+
+    >>> FieldBlock((4, 2), (4, 2, 1), 5, uses=2)(torch.rand(1, 8, 16, 16), 1).shape
+    torch.Size([1, 8, 16, 16])
+    """
+
+    def __init__(self, stream: tuple[int, ...], fields: tuple[int, ...], size: int, uses: int) -> None:
+        super().__init__()
+        self.analysis, self.synthesis = FieldMap(stream, fields, size), FieldMap(stream, fields, size)
+        self.gate = Gated(self.analysis.orders, repetitions=uses, contrast=0.5)
+        with torch.no_grad():
+            for weight in self.synthesis.parameters():
+                weight.mul_(0.2)
+
+    def forward(self, u: Image, use: int = 0) -> Image:
+        """The stream after one application."""
+        change: Image = self.synthesis.adjoint(self.gate(self.analysis(u), self.gate.bias[use]))
+        return u - change
+
+
+class LineNetwork(TrainedNetwork):
+    r"""A stream of fields that is changed on coarser and coarser levels, and on the way back to the picture.
+
+    .. math:: u_0 = L f, \qquad u_{\ell+1} = R\, S^\downarrow(u_\ell), \qquad
+              w_\ell = S^\uparrow(S^\downarrow(u_\ell) + M_\ell P\, w_{\ell+1}), \qquad N(f) = H w_0
+
+    :math:`S^\downarrow` and :math:`S^\uparrow` are a few steps with one block each, the same on every level unless each
+    has its own; :math:`R` and :math:`P` lead to the coarser and the finer level, :math:`M` mixes fields of equal order.
+    With the head for whole pictures there is no way up: means of scalars and of squared lengths of the others over the
+    coarsest level are what the numbers are computed from.
+
+    >>> LineNetwork(LineSpec()).parameter_count
+    4980
+    """
+
+    def __init__(self, spec: LineSpec) -> None:
+        super().__init__()
+        self.spec: LineSpec = spec
+        self.channels = spec.channels
+        own, pixel = (1 if spec.shared else spec.levels), spec.head == "pixel"
+        uses = spec.repetitions * (spec.levels if spec.shared else 1)
+        self.lift = FieldMap((spec.channels,), spec.stream, spec.size)
+        made = [FieldBlock(spec.stream, spec.fields, spec.size, uses) for _ in range(own * (1 + pixel))]
+        self.down, self.up = nn.ModuleList(made[:own]), nn.ModuleList(made[own:])
+        if pixel:
+            self.mix = nn.ModuleList(FieldMap(spec.stream, spec.stream, 1) for _ in range(spec.levels - 1))
+            self.head: nn.Module = FieldMap(spec.stream, (spec.outputs,), spec.size)
+        else:
+            hidden = sum(spec.stream)
+            self.head = nn.Sequential(nn.Linear(hidden, hidden), nn.SiLU(), nn.Linear(hidden, spec.outputs))
+        self.bias = nn.Parameter(torch.zeros(spec.outputs))
+
+    def forward(self, picture: Image) -> Tensor:
+        """Log odds ``(n, outputs, y, x)`` of every pixel, or ``(n, outputs)`` of the whole picture."""
+        if picture.dim() != 4 or picture.shape[1] != self.channels:
+            shape = tuple(picture.shape)
+            raise ShapeError(f"{type(self).__name__}: expected (n, {self.channels}, y, x), got shape {shape}.")
+        u, kept = self.lift(picture)[:, 0, 0].to(picture.dtype), []  # responses may be bfloat16, the stream is not
+        for level in range(self.spec.levels):
+            u = self._steps(self.down, coarser(u).to(u.dtype) if level else u, level)
+            kept.append(u)
+        if self.spec.head == "picture":
+            numbers: Tensor = self.head(self._invariants(u)) + self.bias
+            return numbers
+        for level in reversed(range(self.spec.levels)):
+            if level + 1 < self.spec.levels:
+                fine = kept[level]
+                u = fine + self.mix[level](finer(u, (fine.shape[2], fine.shape[3])))[:, 0, 0]
+            u = self._steps(self.up, u, level)
+        odds: Tensor = self.head(u)[:, 0, 0] + self.bias.view(1, -1, 1, 1)
+        return odds
+
+    def _steps(self, blocks: nn.ModuleList, u: Image, level: int) -> Image:
+        first = level * self.spec.repetitions if self.spec.shared else 0
+        block = blocks[0 if self.spec.shared else level]
+        for repetition in range(self.spec.repetitions):
+            u = block(u, first + repetition)
+        return u
+
+    def _invariants(self, u: Image) -> Tensor:
+        """Means over the picture of what does not change when it turns: ``(n, fields)``."""
+        scalars = self.spec.stream[0]
+        lengths = u[:, scalars:].unflatten(1, (-1, 2)).square().sum(2)
+        return torch.cat([u[:, :scalars], torch.log1p(lengths)], dim=1).mean((2, 3))
+
+    def denoise(self, image: Any, *arguments: Any, **named: Any) -> Any:
+        """Refuses: such a network gives log odds, and no picture."""
+        raise ValueError("denoise: this network finds lines. Call it on a tensor (n, c, y, x), or take photo-colour.")
+
+    @property
+    def noise_range(self) -> None:
+        """It removes no noise."""
+        return None
+
+    @property
+    def reach(self) -> int:
+        """How many pixels around a pixel the whole network looks at, on either side."""
+        each = 2 * self.spec.repetitions * 2 * (self.spec.size // 2)
+        return 2 * self.spec.size + (each + 4) * ((1 << self.spec.levels) - 1)
