@@ -33,7 +33,7 @@ async function weigh(pool, samples, noise, neighbours, name, { time }) {
     if (!shown) return { time: 0 };
     const plan = makePlan(name, { ...MODELS[name].options, ...weighed.choice, sigma, contrast: factor * noise, time: 1 });
     const { risk, at } = await pool.ask("risk", { parts, present, plan, time, longest: usual }, { group: GROUP });
-    return { risk, sigma, contrast: factor * noise, time: at };
+    return { risk: risk - weighed.turning * sigma * present ** 2, sigma, contrast: factor * noise, time: at };
   }));
   const found = tried.filter((each) => each.time > 0);
   if (!found.length) return { ...weighed.choice, sigma: first[0], contrast: first[1] * noise, time: time ?? 0 };
