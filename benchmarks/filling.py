@@ -73,6 +73,7 @@ def _skimage(image: Image, mask: Mask) -> Image:
 
 METHODS = (
     Way("whorl-eed", "whorl", "whorl", partial(_ours, "eed")),
+    Way("whorl-diffusion-shock", "whorl", "whorl", partial(_ours, "diffusion-shock")),
     Way("whorl-homogeneous", "whorl", "whorl", partial(_ours, "homogeneous")),
     Way("whorl-biharmonic", "whorl", "whorl", partial(_ours, "biharmonic")),
     Way("opencv-telea", "opencv-contrib-python-headless", "cv2", partial(_opencv, "INPAINT_TELEA")),

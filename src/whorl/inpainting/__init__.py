@@ -3,5 +3,6 @@
 from whorl.inpainting.fill import Filled, fill
 from whorl.inpainting.images import inpaint
 from whorl.inpainting.pyramid import Level, pyramid
+from whorl.inpainting.shock import DiffusionShock
 
-__all__ = ["Filled", "Level", "fill", "inpaint", "pyramid"]
+__all__ = ["DiffusionShock", "Filled", "Level", "fill", "inpaint", "pyramid"]

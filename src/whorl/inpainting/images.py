@@ -17,6 +17,7 @@ from whorl.foundations.types import Image, SpacingLike
 from whorl.images import check_volume
 from whorl.inpainting.fill import Filled, Report, fill
 from whorl.inpainting.masks import MOST, Colour, Gaps, check_share, depth, drawn, grown
+from whorl.inpainting.shock import DiffusionShock
 from whorl.models import Model, build
 from whorl.operators import CellGradient, Composed, Smoothing
 
@@ -29,6 +30,9 @@ METHODS: dict[str, dict[str, Any]] = {
 
 The settings of ``"eed"`` were chosen on photographs (``experiments/inpainting.py``); its sigma and rho are the largest.
 """
+
+SHOCK = "diffusion-shock"
+"""A way to fill in that is no model of fluxes: it has a step of its own."""
 
 NEAR = {"sigma": (0.375, 0.5), "rho": (0.85, 0.0)}
 """Sigma and rho of ``"eed"`` over the mean distance from what is known, and the least of them: thin gaps need less."""
@@ -114,12 +118,14 @@ def inpaint(
         of white. It may have one more axis of channels, last: of two or four the last is alpha, and where that is not
         opaque everywhere, it is what counts. Or ``"nan"``; or a colour of the image, like ``"red"`` or ``"#ff0000"``.
     model : str or Model
-        ``"eed"`` continues edges, ``"homogeneous"`` is the smoothest membrane, ``"biharmonic"`` the smoothest plate; or
-        a model made by ``whorl.models.build``.
+        ``"eed"`` continues edges, ``"homogeneous"`` is the smoothest membrane, ``"biharmonic"`` the smoothest plate,
+        ``"diffusion-shock"`` sharpens the edges that it continues (pictures only, on the reference engine); or a model
+        made by ``whorl.models.build``.
     channel_axis : int, optional
         The axis of the channels; None for a grey image or volume.
     contrast : float, optional
-        Of ``"eed"``, in the image's own units; 1/255 of the range of the known values unless given.
+        Of ``"eed"`` and ``"diffusion-shock"``, in the image's own units; 1/255 and 5.5/255 of the range of the known
+        values unless given.
     tolerance : float, optional
         How close to the steady state to stop, in the image's own units; 1/2550 of the range unless given.
     spacing : float or tuple of float, optional
@@ -181,13 +187,15 @@ def steady(
     known = known.to(u.device)
     seen = validation.finite(u.masked_select(known), "inpaint", " outside the mask", MASK_TOO)
     grey = float(seen.max() - seen.min()) / GREY_VALUES or 1.0
-    built = _built(model, contrast, grey, known, spacing)
     target = device_of(device, u.device)
     tolerance = 0.1 * grey if tolerance is None else tolerance
     with torch.no_grad():
-        found = fill(
-            placed(built, target), u.to(target), known.to(target), tolerance=tolerance, engine=engine, report=report
-        )
+        if model == SHOCK:
+            flow, tolerance = _shock(contrast, grey, spacing, engine), tolerance / 2
+            found = Filled(*flow.fill(u.to(target), known.to(target), tolerance, report))
+        else:
+            built = placed(_built(model, contrast, grey, known, spacing), target)
+            found = fill(built, u.to(target), known.to(target), tolerance=tolerance, engine=engine, report=report)
     if not found.converged:
         warnings.warn(
             f"inpaint: after {found.steps} steps the result is still about {found.distance:.3g} from the steady state, "
@@ -240,7 +248,9 @@ def _built(
             raise ValueError(f"inpaint: {model.name} has known pixels of its own. Give the model without its mask.")
         return model
     if model not in METHODS:
-        raise ValueError(f"inpaint: model {model!r} is unknown. Known: {', '.join(METHODS)}, or a model of your own.")
+        raise ValueError(
+            f"inpaint: model {model!r} is unknown. Known: {', '.join((*METHODS, SHOCK))}, or a model of your own."
+        )
     changes: dict[str, Any] = {} if spacing is None else {"spacing": spacing}
     dimensions = known.dim() - 2
     if model == "eed" and dimensions == 2:
@@ -250,6 +260,15 @@ def _built(
     elif contrast is not None:
         raise ValueError(f"inpaint: contrast = {contrast:g} has no meaning for {model!r}. Leave it out.")
     return method(model, dimensions, **changes)
+
+
+def _shock(contrast: float | None, grey: float, spacing: SpacingLike | None, engine: str) -> DiffusionShock:
+    if engine not in ("auto", "reference"):
+        raise ValueError(f"inpaint: {SHOCK} has no form for engine {engine!r}. Take engine='reference' or model='eed'.")
+    if spacing is not None and len(set(validation.spacing(spacing, SHOCK))) > 1:
+        raise ValueError(f"inpaint: {SHOCK} needs square pixels, got spacing = {spacing}. Take model='eed'.")
+    usual = DiffusionShock()
+    return DiffusionShock(usual.contrast * grey if contrast is None else contrast, usual.softness * grey)
 
 
 def _with_known(result: Any, image: Any, known: Tensor, channel_axis: int | None) -> Any:
