@@ -181,3 +181,22 @@ def test_the_manifest_is_valid():
         "Remove noise",
         "Fill in",
     }
+
+
+def test_fill_widget_fills_where_labels_are(viewer):
+    from whorl.plugin.widgets import FillWidget
+
+    data = np.tile(np.linspace(20, 200, 48, dtype=np.float32), (40, 1))
+    broken, mask = data.copy(), np.zeros(data.shape, np.uint8)
+    mask[18:22, 10:40] = 1
+    broken[mask > 0] = 0
+    layer, labels = viewer.add_image(broken, name="ramp"), viewer.add_labels(mask)
+    widget = FillWidget(viewer)
+    choose(widget, layer)
+    widget.where.choices = [labels]
+    widget.where.value = labels
+    widget.start()
+    wait(widget)
+    filled = viewer.layers[-1].data
+    assert np.array_equal(filled[mask == 0], data[mask == 0])
+    assert abs(filled - data).max() < 20  # the holes were up to 160 away

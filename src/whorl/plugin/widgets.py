@@ -212,11 +212,11 @@ class FillWidget(_LayerWidget):
     """Fill in what a layer of labels marks."""
 
     def __init__(self, napari_viewer: "napari.viewer.Viewer") -> None:
-        self.labels = create_widget(annotation=Labels, label="Where (labels)")
-        super().__init__(napari_viewer, [self.labels])
+        self.where = create_widget(annotation=Labels, label="Where (labels)")
+        super().__init__(napari_viewer, [self.where])
 
     def work(self, layer: Image, job: Job) -> Callable[[], LayerData]:
-        labels = self.labels.value
+        labels = self.where.value
         if labels is None:
             raise ValueError("there is no layer of labels. Add one and paint over what is to be filled in.")
         return lambda: fill_layer(layer, labels, job)
