@@ -89,7 +89,8 @@ class DiffusionShock:
         # Dilation takes from the highest neighbours, erosion gives to the lowest: upwind in both cases.
         up = torch.where(sign < 0, 1.0, -1.0).to(u.dtype)
         slope = (1 - DIAGONAL) * _slope(u, axes, up) + 0.5**0.5 * DIAGONAL * _slope(u, diagonals, up)
-        return g * laplacian - (1 - g) * sign * slope
+        changed: Tensor = g * laplacian - (1 - g) * sign * slope
+        return changed
 
     def step(self, u: Image, tau: float = LIMIT) -> Image:
         """One explicit step; larger ones than the limit are refused."""
