@@ -1,5 +1,7 @@
 """Whether a noise model fits is told from what was removed; in one sentence where it does not."""
 
+import math
+
 import pytest
 import torch
 
@@ -57,3 +59,25 @@ def test_a_told_model_that_does_not_fit_is_said_in_python():
     noisy = model((0.0, 225.0, 0.7)).simulate(scene(), seed=2)[0, 0].numpy()
     with pytest.warns(UserWarning, match="does not fit: neighbours"):
         whorl.denoise(noisy, model((0.0, 225.0, 0.0)))
+
+
+@pytest.mark.parametrize("side", [128, 256])
+def test_a_flat_picture_of_white_noise_is_not_doubted(side):
+    flat = torch.full((1, 1, side, side), 100.0)
+    told = (0.0, 100.0, 0.0)
+    noisy = model(told).simulate(flat, seed=3)
+    expected = Denoising().remover(model(told), [noisy], eight_bits=False, device=torch.device("cpu")).expected
+    assert expected is not None
+    assert expected.fit is not None
+    assert expected.fit.doubt == ""
+
+
+def test_a_level_told_too_high_does_not_promise_wonders():
+    """Stein's estimate with noise of twice the variance is negative here: it was taken for a gain of 30 dB."""
+    clean = scene()
+    noisy = model((0.0, 225.0, 0.0)).simulate(clean, seed=2)
+    remover = Denoising().remover(model((0.0, 450.0, 0.0)), [noisy], eight_bits=False, device=torch.device("cpu"))
+    assert remover.apply is not None
+    assert remover.expected is not None
+    errors = [float((u - clean).square().mean()) for u in (noisy, remover.apply(noisy))]
+    assert abs(remover.expected.gain - 10 * math.log10(errors[0] / errors[1])) < 3

@@ -96,7 +96,9 @@ def fit(model: NoiseModel, looked_at: Sequence[tuple[Tensor, Tensor, Tensor]], e
         columns = torch.stack([found.double(), r.square(), share, ends], -1).transpose(0, 1).flatten(1, -2)
         for channel in columns:
             ordered = channel[channel[:, 0].argsort()]
-            for bin in ordered.chunk(BINS) if ordered.shape[0] >= BINS * FEWEST else ():
+            # Grey values that differ by less than the noise are bins of what was left of it.
+            flat = float(ordered[:, 0].std()) < float(deviation.mean())
+            for bin in ordered.chunk(1 if flat else BINS) if ordered.shape[0] >= BINS * FEWEST else ():
                 # The mean of n squares of standard normal numbers has the variance 2 / n: two deviations may be chance.
                 chance = 2 * math.sqrt(2 / len(bin)) * torch.tensor([0.0, -1.0, 1.0, 0.0])
                 rows.append(bin.mean(0).cpu() + chance)
