@@ -59,6 +59,14 @@ def test_a_given_time_is_kept_and_units_do_not_matter(scene):
     assert find([noisy], time=0.0).time == 0.0
 
 
+@pytest.mark.parametrize(("noise", "most"), [(2.0, 0.0), (60.0, 0.2)], ids=["none", "half a step"])
+def test_little_noise_in_strong_texture_is_filtered_little_or_not_at_all(noise, most):
+    """Every whole step does harm here: half a step is tried, and no step at all is an answer."""
+    texture = 100 * torch.randn(1, 1, 16, 16, 16, generator=torch.Generator().manual_seed(0))
+    _, time = least_risk("weickert-brox", [texture], noise, 3000.0, engine="reference")
+    assert time == pytest.approx(most)
+
+
 def test_large_samples_arethinned():
     parts = [torch.arange(130.0).expand(1, 1, 100, 120, 130) for _ in range(3)]
     blocks = thinned(parts)

@@ -83,7 +83,7 @@ def least_risk(
     best = min(best, *(tried(coarse * factor) for factor in (RATIO**-0.5, RATIO**0.5)))
     if time is None:
         half = build(name, contrast=best[1], **options).automatic_step(parts[0].dim() - 2) / 2
-        best = min(best, *(tried(best[1], at) for at in (best[2] - half, best[2] + half) if at > half))
+        best = min([best, *(tried(best[1], at) for at in (best[2] - half, best[2] + half) if at > 0)])
     return best[1], best[2]
 
 
