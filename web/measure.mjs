@@ -63,7 +63,7 @@ async function openPicture(side, colour = true) {
     for (let y = 0, k = 0; y < side; ++y)
       for (let x = 0; x < side; ++x, k += 4) {
         const disc = Math.hypot(x - 0.4 * side, y - 0.5 * side) < 0.25 * side, stripes = x > 0.7 * side ? 30 * Math.sin((x + y) / 3) : 0;
-        [disc ? 200 : 60 + y / 6, 90 + 60 * Math.sin(x / 40) + stripes, disc ? 70 : 190 - x / 5].forEach((v, c, all) => { image.data[k + c] = colour || c === 0 ? v + 20 * next() : image.data[k]; });
+        [disc ? 200 : 60 + y / 6, 90 + 60 * Math.sin(x / 40) + stripes, disc ? 70 : 190 - x / 5].forEach((v, c) => { image.data[k + c] = colour || c === 0 ? v + 20 * next() : image.data[k]; });
         image.data[k + 3] = 255;
       }
     context.putImageData(image, 0, 0);

@@ -104,7 +104,7 @@ export class Graphics {
       const error = errors.find(Boolean);
       if (error) throw error;
       return result;
-    } catch (error) {
+    } catch {
       if (stopped) {
         await Promise.all(kinds.map(() => device.popErrorScope()));
         throw stopped;

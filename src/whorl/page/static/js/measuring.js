@@ -33,7 +33,8 @@ export const measuring = (kernel, breath) => ({
   async stop({ samples, noise, removed, longest, plan }) {
     const k = await kernel, one = { ...plan, steps: 1, tau: plan.largest / 2 }, wanted = (removed * noisePresent(samples, noise)) ** 2;
     const count = samples.reduce((sum, { planes, height, width }) => sum + planes.length * height * width, 0);
-    let time = 0, before = 0, states = samples.map(({ planes }) => planes);
+    const states = samples.map(({ planes }) => planes);
+    let time = 0, before = 0;
     while (time < longest) {
       let now = 0;
       for (const [n, { planes, height, width }] of samples.entries()) {
