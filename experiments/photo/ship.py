@@ -29,6 +29,12 @@ ABOUT = {
 }
 
 
+TERMS = (
+    "The pictures are of BSDS500 (Arbelaez et al. 2011), which its authors give for non-commercial research and "
+    "education: ask them, or train on other pictures, before weights made of them are sold."
+)
+
+
 def main() -> None:
     """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -65,6 +71,7 @@ def main() -> None:
                     "held": "12 pictures of CTrain400",
                     "test": "CBSD68" if trial["spec"]["channels"] == 3 else "BSD68",
                     "turn": "error under turns by 36.9 and 22.6 degrees, noisy pictures up to 0.35 cycles per pixel",
+                    "terms": TERMS,
                 },
                 about=ABOUT[name],
                 versions={**found["versions"], "device": found["device"]},

@@ -14,7 +14,7 @@ from whorl.data import RectangleSet
 from whorl.evaluation import TestScenes, evaluate
 from whorl.evaluation.reproduction import PAPER, verdict
 from whorl.models import count_parameters
-from whorl.networks import available, load_card, named
+from whorl.networks import available, load_card, named, photo_networks, volume_networks
 from whorl.networks.spec import BETTER, NAMED, PRINTED
 
 SHIPPED = [*NAMED, *PRINTED, *BETTER]
@@ -37,6 +37,14 @@ def test_networks_load_without_a_network(name, monkeypatch):
     assert count_parameters(network) == (28 if name in BETTER else 10)
     u = torch.full((1, 1, 12, 12), 100.0)
     assert torch.equal(network(u), u)
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, *photo_networks(), *volume_networks()])
+def test_every_card_says_under_which_terms_its_pictures_are_given(name):
+    terms = load_card(name).data["terms"]
+    drawn, given = "drawn by formulas" in terms, "BSDS500" in terms and "non-commercial" in terms
+    assert drawn != given
+    assert given == (name in photo_networks())
 
 
 @pytest.mark.parametrize("name", SHIPPED)
