@@ -80,8 +80,9 @@ class Matrices:
         return 1 + tau * self.added
 
     def copy_unit(self, growth: float) -> float:
-        """The power of two by which a stream is multiplied before it is rounded, where none of its pixels was above
-        ``USUAL`` before it grew: then no sum of pixels overflows.
+        """The power of two by which a stream is multiplied before rounding, so that no sum of pixels overflows.
+
+        This holds for a stream whose numbers were at most ``USUAL`` before the step that made them grow.
         """
         return _power_below(TOP / (USUAL.value * growth * self.responses))
 
