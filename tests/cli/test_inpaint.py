@@ -38,7 +38,7 @@ def check(result, source):
     assert np.abs(result.colours.astype(float) - source.colours).max() <= 2
 
 
-@pytest.mark.parametrize("how", [[], ["--homogeneous"], ["--biharmonic"]])
+@pytest.mark.parametrize("how", [[], ["--homogeneous"], ["--biharmonic"], ["--diffusion-shock"]])
 def test_a_mask_in_a_file(tmp_path, whorl_command, how):
     source = picture()
     files.write(tmp_path / "a.png", broken(source))
@@ -49,6 +49,20 @@ def test_a_mask_in_a_file(tmp_path, whorl_command, how):
     assert page["filled"] == pytest.approx(MASK.mean())
     assert 0 <= page["distance"] <= 0.1
     check(files.read(tmp_path / "b.png"), source)
+
+
+def test_two_ways_at_once_and_pixels_that_are_not_square_get_one_line(tmp_path, whorl_command):
+    files.write(tmp_path / "a.png", broken(picture()))
+    files.write(tmp_path / "m.png", grey(255 * MASK))
+    paths = tmp_path / "a.png", tmp_path / "m.png", tmp_path / "b.png"
+    for options, words in (
+        (["--homogeneous", "--diffusion-shock"], "--homogeneous and --diffusion-shock: choose one of them."),
+        (["--diffusion-shock", "--spacing", "1,2"], "square pixels"),
+    ):
+        answer = whorl_command("inpaint", *options, *paths)
+        assert answer.code == 2
+        assert words in answer.err
+        assert not paths[-1].exists()
 
 
 def test_transparent_pixels_are_filled_and_no_longer_transparent(tmp_path, whorl_command):

@@ -35,6 +35,9 @@ def command(
         bool, option("--homogeneous", "Fill with the smoothest shading; edges are not continued.")
     ] = False,
     biharmonic: Annotated[bool, option("--biharmonic", "The same, but slopes run on into the gap.")] = False,
+    shock: Annotated[
+        bool, option("--diffusion-shock", "Sharpen the edges that are continued; pictures with square pixels only.")
+    ] = False,
     contrast: Annotated[
         float | None, option("--contrast -c GREY", "Contrast of edges. Default: 1/255 of the range.")
     ] = None,
@@ -72,15 +75,16 @@ def command(
     from whorl.cli.batch import Batch
     from whorl.cli.fillings import ByFilling
     from whorl.cli.treatments import as_spacing
+    from whorl.inpainting.images import SHOCK
 
-    if homogeneous and biharmonic:
-        raise ValueError("--homogeneous and --biharmonic: choose one of them.")
+    ways = [way for way, asked in (("homogeneous", homogeneous), ("biharmonic", biharmonic), (SHOCK, shock)) if asked]
+    if len(ways) > 1:
+        raise ValueError(f"{' and '.join(f'--{way}' for way in ways)}: choose one of them.")
     if len(paths) < 3:
         raise ValueError("expected at least three paths: the pictures, the mask, and last where to write. Try --help.")
     *pictures, mask, out = paths
-    model = "homogeneous" if homogeneous else "biharmonic" if biharmonic else "eed"
     treatment = ByFilling(
-        mask, model, prepare(common.device, common.threads), grow=grow, fuzz=fuzz, most=most,
+        mask, ways[0] if ways else "eed", prepare(common.device, common.threads), grow=grow, fuzz=fuzz, most=most,
         spacing=as_spacing(spacing), contrast=contrast, tolerance=tolerance,
     )  # fmt: skip
     Batch("inpaint", treatment, common, volume=volume).run([Path(path) for path in (*pictures, out)])
