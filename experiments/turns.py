@@ -44,7 +44,7 @@ def measured(filter: Callable[[Tensor], Tensor], sight: Sight) -> dict[str, floa
 
 @torch.no_grad()
 def best(
-    sight: Sight, model: str, contrasts: tuple[float, ...], longest: float = 12.0, **options: Any
+    sight: Sight, model: str, contrasts: tuple[float, ...], longest: float = 30.0, **options: Any
 ) -> dict[str, Any]:
     """The contrast and time with the best PSNR, and the turn error there."""
     u = sight.noisy().float()
