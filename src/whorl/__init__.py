@@ -16,6 +16,7 @@ _FUNCTIONS = {
     "inpaint": "whorl.inpainting",
     "load": "whorl.networks",
     "noise": "whorl.automatic.variance",
+    "segment": "whorl.networks",
 }
 _FOLDERS = (
     "activations",
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from whorl.images import diffuse as diffuse
     from whorl.inpainting import inpaint as inpaint
     from whorl.networks import load as load
+    from whorl.networks import segment as segment
 else:  # type checkers are to find names that do not exist
 
     def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ from whorl.networks.lines import LineNetwork, LineSpec
 from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.photo import PhotoNetwork, PhotoSpec
 from whorl.networks.scheduled import ScheduledNetwork
+from whorl.networks.segmenting import field_of_view, segment
 from whorl.networks.spec import NAMED, NetworkSpec
 from whorl.networks.trained import TrainedNetwork, build_network, named
 
@@ -25,9 +26,11 @@ __all__ = [
     "TrainedNetwork",
     "available",
     "build_network",
+    "field_of_view",
     "load",
     "load_card",
     "named",
     "photo_networks",
+    "segment",
     "volume_networks",
 ]

@@ -192,7 +192,7 @@ def _built(card: ModelCard, source: str | Path, seed: int | None) -> TrainedNetw
 
 def _folders() -> dict[str, str]:
     """The networks of the package, each with its folder."""
-    return {name: folder for folder in ("photographs", "volumes", "cards") for name in _shipped(folder)}
+    return {name: folder for folder in ("photographs", "volumes", "segmentation", "cards") for name in _shipped(folder)}
 
 
 def _shipped(folder: str) -> tuple[str, ...]:

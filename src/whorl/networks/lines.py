@@ -1,5 +1,7 @@
 """Networks that find lines: streams of scalars, vectors and orientations on the levels of a pyramid."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -9,11 +11,15 @@ from torch import Tensor, nn
 from whorl.activations.gated import Gated
 from whorl.errors import ShapeError
 from whorl.foundations.types import Image
-from whorl.networks.trained import Spec, TrainedNetwork
+from whorl.networks.trained import STRUCTURES, Spec, TrainedNetwork
+from whorl.operators.contrast import local_contrast
 from whorl.operators.fields import FieldMap
 from whorl.operators.levels import coarser, finer
 
 Head = Literal["pixel", "picture"]
+
+HALVED = 1.5
+"""Pictures are halved whose field of view is so many times as wide as those in training."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class LineSpec(Spec, kind="lines"):
         How many numbers.
     size : int
         Pixels along a side of a stencil.
+    sigma : float
+        Pictures are given to the network as local contrast under a Gaussian of so many pixels; 0 as they are.
 
     Examples
     --------
@@ -54,10 +62,13 @@ class LineSpec(Spec, kind="lines"):
     head: Head = "pixel"
     outputs: int = 1
     size: int = 5
+    sigma: float = 0.0
 
     def __post_init__(self) -> None:
         if self.head not in get_args(Head):
             raise ValueError(f"LineSpec(head={self.head!r}): choose one of {get_args(Head)}.")
+        if not 0 <= self.sigma < math.inf:
+            raise ValueError(f"LineSpec(sigma={self.sigma}): must be at least 0 and finite.")
         for name in ("channels", "levels", "repetitions", "outputs"):
             if getattr(self, name) < 1:
                 raise ValueError(f"LineSpec({name}={getattr(self, name)}): must be at least 1.")
@@ -102,6 +113,9 @@ class LineNetwork(TrainedNetwork):
     >>> LineNetwork(LineSpec()).parameter_count
     4980
     """
+
+    diameter = 0.0
+    """Of the field of view in training, in pixels; 0 where that is not known."""
 
     def __init__(self, spec: LineSpec) -> None:
         super().__init__()
@@ -153,9 +167,34 @@ class LineNetwork(TrainedNetwork):
         lengths = u[:, scalars:].unflatten(1, (-1, 2)).square().sum(2)
         return torch.cat([u[:, :scalars], torch.log1p(lengths)], dim=1).mean((2, 3))
 
+    def prepared(self, picture: Image, inside: Tensor) -> Image:
+        """What the network sees of a picture: its local contrast inside the field of view, as in training."""
+        return local_contrast(picture, inside, self.spec.sigma) if self.spec.sigma else picture * inside
+
+    def probabilities(self, picture: Image, inside: Tensor) -> Image:
+        """The chance of a line at every pixel; 0 outside the field of view ``(n, 1, y, x)``.
+
+        Pictures with a field of view far wider than in training are halved as often as it takes, and what is found is
+        brought back to their size.
+        """
+        inside = inside.to(picture.dtype)
+        if 0 < self.diameter < diameter(inside) / HALVED and min(picture.shape[2:]) > 1:
+            share = coarser(inside)
+            small = coarser(picture * inside) / share.clamp_min(1e-6)
+            found: Tensor = self.probabilities(small, share > 0.5)
+            size = (picture.shape[2], picture.shape[3])
+            return inside * finer(found, size) / finer(torch.ones_like(found), size)
+        found = self(self.prepared(picture, inside)).sigmoid()
+        return inside * found
+
+    def restore(self, weights: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
+        """Take over what a file has kept, and how wide the fields of view in training were."""
+        super().restore(weights, data)
+        self.diameter = float(data.get("diameter", 0.0))
+
     def denoise(self, image: Any, *arguments: Any, **named: Any) -> Any:
         """Refuses: such a network gives log odds, and no picture."""
-        raise ValueError("denoise: this network finds lines. Call it on a tensor (n, c, y, x), or take photo-colour.")
+        raise ValueError("denoise: this network finds lines. Take whorl.segment, or photo-colour to denoise.")
 
     @property
     def noise_range(self) -> None:
@@ -167,3 +206,15 @@ class LineNetwork(TrainedNetwork):
         """How many pixels around a pixel the whole network looks at, on either side."""
         each = 2 * self.spec.repetitions * 2 * (self.spec.size // 2)
         return 2 * self.spec.size + (each + 4) * ((1 << self.spec.levels) - 1)
+
+
+def diameter(inside: Tensor) -> float:
+    """That of a disc with the area of a field of view.
+
+    >>> round(diameter(torch.ones(1, 1, 10, 10)), 2)
+    11.28
+    """
+    return 2 * math.sqrt(float(inside.sum()) / len(inside) / math.pi)
+
+
+STRUCTURES["vessels-5k"] = LineSpec(sigma=20.0)

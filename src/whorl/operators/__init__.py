@@ -3,6 +3,7 @@
 from whorl.operators.base import Operator, Scaled, Stacked
 from whorl.operators.boundary import fold, mirror
 from whorl.operators.cells import CellGradient
+from whorl.operators.contrast import local_contrast
 from whorl.operators.derivative import Derivative
 from whorl.operators.dictionary import Dictionary, LaplacianPower
 from whorl.operators.directional import DirectionalDerivatives
@@ -41,6 +42,7 @@ __all__ = [
     "finer",
     "fold",
     "gaussian_weights",
+    "local_contrast",
     "mirror",
     "sample_scales",
     "steerable_stencils",
