@@ -11,6 +11,8 @@ EXAMPLES = (
     "whorl train photo-27k --data pictures/ --noise 25 --out runs/mine",
     "whorl train photo-8k --data pictures/ --noise 25 --steps 3000 --batch 4 --size 48 --out runs/small",
     "whorl train mine --from photo-27k --data pictures/ --steps 300 --batch 4 --size 48 --out runs/mine",
+    "whorl train vessels-5k --data annotated/ --steps 2000 --out runs/vessels",
+    "whorl train mine --from vessels-5k --data annotated/ --steps 300 --out runs/mine",
     "whorl train anisotropic-0.41 --out runs/anisotropic",
     "whorl train isotropic-0.5 --protocol converged --seed 1 --out runs/isotropic",
     "whorl train anisotropic-0.41 --optimiser gauss-newton --out runs/newton",
@@ -19,9 +21,13 @@ EXAMPLES = (
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="Network: photo-27k, photo-8k, ..., or anisotropic-0.41, ...")],
+    name: Annotated[
+        str, typer.Argument(help="Network: photo-27k, photo-8k, ..., vessels-5k, or anisotropic-0.41, ...")
+    ],
     out: Annotated[str, option("--out -o", "Folder for checkpoint and trained network.")],
-    data: Annotated[str, option("--data FOLDER", "Photographs to train a photo network on.")] = "",
+    data: Annotated[
+        str, option("--data FOLDER", "Pictures to train on: photographs, or annotated ones for lines.")
+    ] = "",
     noise: Annotated[
         float | None, option("--noise SD", "Noise on photographs. Default: as the network is made.")
     ] = None,
@@ -51,11 +57,14 @@ def command(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train a network on noisy photographs, or on noisy rectangle scenes.
+    """Train a network on noisy photographs, on annotated pictures, or on noisy rectangle scenes.
 
     With --data a network for photographs learns from noisy patches of the pictures in a folder; every 33rd picture is
     held back to show how well it does on pictures it has not seen. With --from a trained network learns your pictures;
     the PSNR on those held back, and on the pictures of --old, is told before and after.
+
+    Networks for lines learn from annotated pictures: 21.png comes with 21-lines.png, or 21-vessels.png, white where
+    lines are, and may come with 21-mask.png, white inside the field of view. Every fifth picture is held back.
 
     The run can be interrupted or killed at any moment: the same command goes on from its checkpoint and ends with the
     same parameters. Started by torchrun, all processes train one network together.
@@ -66,20 +75,29 @@ def command(
     import dataclasses
 
     from whorl.data import RectangleSet
-    from whorl.networks import PhotoSpec, named
+    from whorl.networks import LineSpec, PhotoSpec, load_card, named
     from whorl.networks.cards import ENDING
     from whorl.training import PROTOCOLS
+    from whorl.training.annotated import Annotated
     from whorl.training.distributed import join_team
     from whorl.training.history import show
-    from whorl.training.recipe import Recipe, Scenes, gains, photo_recipe
+    from whorl.training.recipe import Recipe, Scenes, gains, line_recipe, photo_recipe
     from whorl.training.records import Recorded
 
-    spec = None if start else named(name)
+    spec = load_card(start).network if start else named(name)
     if protocol not in PROTOCOLS:
         raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")
     given = {"batch": batch, "rate": rate, "checkpoint_seconds": checkpoint_seconds, "patience": patience or None}
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-    if data or start or isinstance(spec, PhotoSpec):
+    if isinstance(spec, LineSpec):
+        if not data:
+            raise ValueError(
+                f"{name}: a network for lines. Say with --data which folder of annotated pictures to take."
+            )
+        if noise is not None:
+            raise ValueError(f"--noise {noise:g}: networks for lines remove no noise. Leave it out.")
+        recipe = line_recipe(name, Path(data), steps, start or None, **changes, seed=seed, size=size)
+    elif data or start or isinstance(spec, PhotoSpec):
         if not data:
             raise ValueError(f"{name}: a network for photographs. Say with --data which folder of pictures to take.")
         changes |= {"seed": seed, "size": size or 64}
@@ -89,7 +107,6 @@ def command(
         changes |= {key: value for key, value in more.items() if value is not None}
         base = PROTOCOLS["gauss-newton"] if optimiser == "gauss-newton" and protocol == "paper" else PROTOCOLS[protocol]
         scenes = RectangleSet(images, "train", turning=turning, edges=edges, size=size or 256)  # type: ignore[arg-type]
-        assert spec is not None
         recipe = Recipe(spec, Scenes(scenes, angle), dataclasses.replace(base, **changes)).with_seed(seed)
     team, own = join_team(prepare(device, threads))
     card = Path(out) / f"network{ENDING}"
@@ -105,6 +122,8 @@ def command(
             recipe.card(name, {seed: (trained, history)}).write(card)
             if not quiet:
                 typer.echo(f"{card}: {history.last.words} on the training images")
+                if isinstance(recipe.data, Annotated):
+                    typer.echo(f"Dice on pictures held back: {recipe.data.dice(trained, own):.4f}")
                 if history.stopped == "no gain":
                     typer.echo(f"stopped after {len(history.epochs)} epochs: {patience} without gain")
                 for where, before, after in gains(recipe, trained, old, own):

@@ -29,7 +29,8 @@ class TrainingConfig:
         Adam's learning rate, and its ``schedule``: ``"constant"``, ``"cosine"`` falling to zero from epoch to epoch, or
         ``"annealed"``, rising during the first ``warmup`` steps and then falling to zero from step to step.
     loss : str
-        What is minimised: ``"mse"``, ``"charbonnier"`` or ``"log"``; see :mod:`whorl.training.method`.
+        What is minimised: ``"mse"``, ``"charbonnier"``, ``"log"`` or ``"cross-entropy"``; see
+        :mod:`whorl.training.method`.
     clip : float
         Gradients longer than this are shortened to it; 0 leaves them as they are.
     turn : float

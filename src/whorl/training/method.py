@@ -67,9 +67,10 @@ def image_order(count: int, seed: int, epoch: int) -> Tensor:
     return torch.from_numpy(stream("order", "train", seed, epoch).permutation(count))
 
 
-Loss = Literal["mse", "charbonnier", "log"]
+Loss = Literal["mse", "charbonnier", "log", "cross-entropy"]
 
 _CHARBONNIER = 1e-3  # of the peak: differences below this count quadratically
+_SUREST = 1e-6  # a chance that is wrong by more is not worse
 _FLOOR = 1e-6  # of the squared peak, 60 dB: better images than this are not worth a step
 
 
@@ -81,6 +82,7 @@ def image_losses(name: Loss, difference: Tensor, peak: float) -> Tensor:
     ``charbonnier``           mean of :math:`\sqrt{d^2 + \varepsilon^2}`, which forgives outliers
     ``log``                   logarithm of the mean of :math:`d^2`: up to its sign and unit the PSNR, so that every
                               image counts alike, however strong its noise
+    ``cross-entropy``         mean of :math:`-\log(1 - |d|)`, for chances where the truth is 0 or 1
     ========================  =====================================================================================
 
     >>> image_losses("mse", torch.full((2, 1, 4, 4), 3.0), 255.0)
@@ -88,6 +90,8 @@ def image_losses(name: Loss, difference: Tensor, peak: float) -> Tensor:
     """
     if name == "charbonnier":
         return (difference.square() + (_CHARBONNIER * peak) ** 2).sqrt().flatten(1).mean(1)
+    if name == "cross-entropy":
+        return -torch.log((1 - difference.abs()).clamp_min(_SUREST)).flatten(1).mean(1)
     squared = difference.square().flatten(1).mean(1)
     return torch.log(squared / peak**2 + _FLOOR) if name == "log" else squared
 

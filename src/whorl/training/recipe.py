@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from whorl import engines
 from whorl.data import RectangleSet
@@ -20,6 +21,7 @@ from whorl.networks.cards import ENDING, Run
 from whorl.networks.denoiser import REFERENCE_LEVEL
 from whorl.networks.photo import PhotoSpec
 from whorl.networks.trained import Spec
+from whorl.training.annotated import Annotated, Inside, line_settings
 from whorl.training.config import PROTOCOLS, TrainingConfig
 from whorl.training.distributed import Team
 from whorl.training.history import History, Reporter
@@ -127,7 +129,7 @@ class Recipe:
     """
 
     network: Spec
-    data: Scenes | Photographs = field(default_factory=Scenes)
+    data: Scenes | Photographs | Annotated = field(default_factory=Scenes)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     start: TrainedNetwork | None = None
     """The network to go on from, as fine-tuning does; starting values otherwise."""
@@ -172,7 +174,7 @@ class Recipe:
             capture = engine == "triton" and self.training.optimiser == "adam" and alone
         network.low_precision = self.training.precision == "bfloat16" and torch.device(device).type == "cuda"
         history = train(
-            LevelInput(network) if network.takes_level else network,
+            self._fed(network),
             pairs,
             self.training,
             checkpoint=checkpoint,
@@ -185,10 +187,18 @@ class Recipe:
         network.low_precision = False
         return network.eval(), history
 
+    def _fed(self, network: TrainedNetwork) -> nn.Module:
+        """The network as it takes what the data have in one tensor."""
+        if isinstance(self.data, Annotated):
+            return Inside(network)
+        return LevelInput(network) if network.takes_level else network
+
     def card(self, name: str, runs: Mapping[int, tuple[TrainedNetwork, History]], about: str = "") -> ModelCard:
         """The model card of runs with one or several seeds; the chosen one has the median loss."""
         order = sorted(runs, key=lambda seed: runs[seed][1].last.loss)
-        more = {"steps": self.data.steps, "size": self.data.size} if isinstance(self.data, Photographs) else {}
+        more = (
+            {"steps": self.data.steps, "size": self.data.size} if isinstance(self.data, Photographs | Annotated) else {}
+        )
         return ModelCard(
             name=name,
             network=self.network,
@@ -225,6 +235,11 @@ def photo_recipe(
         settings = {"rate": 0.1 * PHOTO_TRAINING.rate, "warmup": 20} | settings
     given = {"turn": TURN.get(name, 0.0), "loss": "log" if spec.blind else "mse", "epochs": math.ceil(steps / EPOCH)}
     return Recipe(spec, data, dataclasses.replace(PHOTO_TRAINING, **{**given, **settings}), network)
+
+
+def line_recipe(name: str, folder: Path, steps: int = 4000, start: str | Path | None = None, **settings: Any) -> Recipe:
+    """The recipe of a named structure for lines, learned from annotated pictures."""
+    return Recipe(*line_settings(name, folder, steps, start, settings))
 
 
 def gains(
