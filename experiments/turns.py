@@ -178,7 +178,11 @@ def photographs(folder: Path, every: int = 8, noise: float = 25.0) -> dict[str, 
 
 
 def goals(data: Path | None = None) -> None:
-    """One row for each figure. Of the smooth pictures the contrast 9 is the study's: the compact cell has its 0.007."""
+    """One row for each figure.
+
+    The study does not say its contrast and time for smooth pictures: at contrast 9 and time 8 the compact cell has the
+    error that it has there. The other rows show how much hangs on them.
+    """
     found: list[dict[str, Any]] = []
 
     def told(row: dict[str, Any]) -> None:
@@ -188,7 +192,7 @@ def goals(data: Path | None = None) -> None:
     for edge, cutoff, seed in SCENES[:5]:
         sight = Sight(edge=edge, cutoff=cutoff, seed=seed)
         told({"edge": edge, "cutoff": cutoff} | best(sight, "eed", CONTRASTS[:5], diffusivity="rational", cell="wide"))
-    for contrast, time, seed in itertools.product((6.0, 9.0, 12.0), (8.0,), (0, 1)):
+    for contrast, time, seed in itertools.product((2.0, 6.0, 9.0, 12.0), (2.0, 8.0), (0, 1)):
         errors = {cell: smooth(contrast, time, seed, **options) for cell, options in CELLS.items()}
         told({"convex law": "smooth", "contrast": contrast, "time": time, "seed": seed, **errors})
     for name, channels, options in (
