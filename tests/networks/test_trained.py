@@ -1,5 +1,7 @@
 """Trained networks scale pictures to the noise they know, and take arrays as people have them."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ import whorl
 from whorl.errors import ShapeError
 from whorl.export import network_chain
 from whorl.networks import NetworkSpec, TrainedNetwork, available, build_network, photo_networks
+from whorl.networks.denoiser import trained_for
 
 NAMES = ("anisotropic-0.41", "whorl-28", "photo-grey", "photo-colour")
 
@@ -147,3 +150,16 @@ def test_what_is_not_finite_is_refused_with_noise_told_or_not(name, noise, bad):
     image[3, 4] = bad
     with pytest.raises(ValueError, match=r"denoise: the image holds \d NaN or infinite value"):
         whorl.denoise(image, noise, network=name, channel_axis=-1 if colour else None)
+
+
+def test_nothing_looks_at_a_level_while_a_graph_is_recorded(monkeypatch):
+    """A level on a CUDA device has no value then: to ask for it would end the recording."""
+
+    class Elsewhere(torch.Tensor):
+        is_cuda = True
+
+    level, network = torch.tensor(1000.0).as_subclass(Elsewhere), whorl.load("photo-grey")
+    for recording in (True, False):
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda told=recording: told)
+        with nullcontext() if recording else pytest.raises(ValueError, match="trained for noise"):
+            trained_for(network, level)

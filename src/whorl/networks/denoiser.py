@@ -191,6 +191,8 @@ def trained_for(network: "TrainedNetwork", noise: float | Tensor) -> None:
     """Refuse a level for which a network was not trained, in a call with tensors: nothing scales the picture there."""
     assert network.noise_range is not None
     low, high = network.noise_range
+    if isinstance(noise, Tensor) and noise.is_cuda and torch.cuda.is_current_stream_capturing():
+        return  # a graph is recorded: nothing has a value yet
     ends = [float(end) for end in noise.aminmax()] if isinstance(noise, Tensor) else [noise]
     if wrong := [end for end in ends if not low * (1 - _ROUNDING) <= end <= high * (1 + _ROUNDING)]:
         levels = f"{low:g}" if low == high else f"{low:g} to {high:g}"
