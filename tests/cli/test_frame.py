@@ -118,15 +118,16 @@ def test_shell_completion(line, offers):
     assert answer.stdout.split() == [offers]
 
 
-@pytest.mark.parametrize(("line", "chosen"), [("run()", "passive"), ("run(['--version'])", None)])
-def test_only_a_command_of_its_own_chooses_how_threads_wait(line, chosen):
+@pytest.mark.parametrize(("line", "chosen"), [("run()", "passive 1"), ("run(['--version'])", "None None")])
+def test_only_a_command_of_its_own_chooses_how_threads_wait_and_memory_comes(line, chosen):
     """Called by another program, the frame leaves that program's process as it is."""
     probe = "import os, sys; sys.argv = ['whorl', '--version']\nfrom whorl.cli.main import run\n"
-    probe += f"try: {line}\nexcept SystemExit: print(os.environ.get('OMP_WAIT_POLICY'))"
-    env = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    names = ("OMP_WAIT_POLICY", "THP_MEM_ALLOC_ENABLE")
+    probe += f"try: {line}\nexcept SystemExit: print(*map(os.environ.get, {names}))"
+    env = {name: value for name, value in os.environ.items() if name not in names}
     command = [sys.executable, "-c", probe]
     done = subprocess.run(command, capture_output=True, text=True, env={**env, "PYTHONPATH": str(SRC)}, check=True)
-    assert done.stdout.splitlines()[-1] == str(chosen)
+    assert done.stdout.splitlines()[-1] == chosen
 
 
 @pytest.mark.parametrize("words", [("--version",), ("--help",)])
