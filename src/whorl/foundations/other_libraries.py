@@ -25,6 +25,12 @@ NO_SPACE = {"c", "ch", "channel", "channels", "band", "bands", "rgb", "wavelengt
 LAZY: list[Callable[[Callable[..., Any], dict[str, Any]], Any]] = []
 """What takes the place of a function for arrays of dask; it comes later in the library, so ``whorl`` puts it here."""
 
+ARRAYS = (np.ndarray, Tensor)
+"""Images that functions take as they are."""
+
+MASKS = (*ARRAYS, str, type(None))
+"""Masks likewise."""
+
 EQUAL_STEPS = 1e-3
 """By which share the steps between coordinates may differ."""
 
@@ -52,18 +58,17 @@ def any_array(function: Function) -> Function:
 
     @wraps(function)
     def with_any_array(*arguments: Any, **named: Any) -> Any:
+        given = dict(zip(names.parameters, arguments, strict=False)) | named
+        if isinstance(given.get("image"), ARRAYS) and isinstance(given.get("mask"), MASKS):
+            return function(*arguments, **named)  # at once: to bind them takes as long as a step on a small picture
         bound = names.bind(*arguments, **named)
         told = bound.arguments
-        if isinstance(told["image"], np.ndarray | Tensor) and isinstance(
-            told.get("mask"), np.ndarray | Tensor | str | None
-        ):
-            return function(*arguments, **named)
         if LAZY and type(told["image"]).__module__.partition(".")[0] == "dask":
             return LAZY[0](with_any_array, told)
         axes = [told[name] for name in ("channel_axis", "page_axis") if told.get(name) is not None]
         sized = "spacing" in names.parameters and told.get("spacing") is None and isinstance(told.get("model", ""), str)
         found = opened(told["image"], function.__name__, axes, sized=sized)
-        if not isinstance(mask := told.get("mask"), np.ndarray | Tensor | str | None):
+        if not isinstance(mask := told.get("mask"), MASKS):
             picture = hasattr(mask, "__array_interface__")  # such as one of Pillow with two values
             told["mask"] = np.array(mask) if picture else opened(mask, function.__name__).array
         if told.get("channel_axis") is None and found.channel_axis is not None:
@@ -79,7 +84,7 @@ def opened(image: Any, caller: str, others: Sequence[int] = (), *, sized: bool =
 
     ``others`` are the axes that are not space, ``sized`` asks for the size of pixels.
     """
-    if isinstance(image, np.ndarray | Tensor):
+    if isinstance(image, ARRAYS):
         return Opened(image)
     library = type(image).__module__.partition(".")[0]
     if library == "dask":
