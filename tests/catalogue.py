@@ -18,6 +18,7 @@ from whorl.operators import (
     Laplacian,
     LaplacianPower,
     Mixed,
+    ProfileMap,
     ScaleStack,
     Smoothing,
     Stacked,
@@ -76,6 +77,7 @@ SPATIAL_OPERATORS = {
 
 # Operators with a number of image channels of their own, and responses that are not zero on constants.
 CHANNEL_OPERATORS = {
+    "profiles": ProfileMap((2, 2, 1)),
     "steerable": SteerableMap(3, fields=(4, 3, 2)),
     "fields": FieldMap((1, 1), fields=(4, 3, 2)),
     "joined": JoinedMap(SteerableMap(1, fields=(2, 1, 1)), SteerableMap(3, fields=(3, 0, 2)), channels=3),

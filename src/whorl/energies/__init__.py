@@ -1,7 +1,22 @@
-"""Energies with closed-form gradients, the data term of variational models, and known pixels."""
+"""Energies with closed-form gradients, learned ones, minimisers, data terms of variational models, known pixels."""
 
 from whorl.energies.energy import Energy, refusal
 from whorl.energies.fidelity import QuadraticFidelity
 from whorl.energies.known import KnownPixels
+from whorl.energies.learned import EnergyAt, Guidance, LearnedEnergy
+from whorl.energies.minimise import Minimum, implicit, minimise
+from whorl.energies.potentials import Potentials
 
-__all__ = ["Energy", "KnownPixels", "QuadraticFidelity", "refusal"]
+__all__ = [
+    "Energy",
+    "EnergyAt",
+    "Guidance",
+    "KnownPixels",
+    "LearnedEnergy",
+    "Minimum",
+    "Potentials",
+    "QuadraticFidelity",
+    "implicit",
+    "minimise",
+    "refusal",
+]

@@ -1,8 +1,17 @@
 """Trained networks, and the model cards they come with."""
 
 from whorl.networks.base import DiffusionNetwork
-from whorl.networks.cards import ModelCard, available, load, load_card, photo_networks, volume_networks
+from whorl.networks.cards import (
+    ModelCard,
+    available,
+    energy_networks,
+    load,
+    load_card,
+    photo_networks,
+    volume_networks,
+)
 from whorl.networks.denoiser import Denoiser
+from whorl.networks.energy import EnergyNetwork, EnergySpec
 from whorl.networks.lines import LineNetwork, LineSpec
 from whorl.networks.multiscale import MultiscaleNetwork
 from whorl.networks.photo import PhotoNetwork, PhotoSpec
@@ -15,6 +24,8 @@ __all__ = [
     "NAMED",
     "Denoiser",
     "DiffusionNetwork",
+    "EnergyNetwork",
+    "EnergySpec",
     "LineNetwork",
     "LineSpec",
     "ModelCard",
@@ -26,6 +37,7 @@ __all__ = [
     "TrainedNetwork",
     "available",
     "build_network",
+    "energy_networks",
     "field_of_view",
     "load",
     "load_card",

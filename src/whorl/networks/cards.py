@@ -135,6 +135,15 @@ def volume_networks() -> tuple[str, ...]:
     return _shipped("volumes")
 
 
+def energy_networks() -> tuple[str, ...]:
+    """The names of the learned energies in the package.
+
+    >>> energy_networks()
+    ('energy-convex', 'energy-guided', 'energy-weak')
+    """
+    return _shipped("energies")
+
+
 def load(name: str | Path, seed: int | None = None) -> TrainedNetwork:
     """A trained network by name (or by the path of its card), offline.
 
@@ -192,7 +201,8 @@ def _built(card: ModelCard, source: str | Path, seed: int | None) -> TrainedNetw
 
 def _folders() -> dict[str, str]:
     """The networks of the package, each with its folder."""
-    return {name: folder for folder in ("photographs", "volumes", "segmentation", "cards") for name in _shipped(folder)}
+    folders = ("photographs", "volumes", "segmentation", "energies", "cards")
+    return {name: folder for folder in folders for name in _shipped(folder)}
 
 
 def _shipped(folder: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from whorl.operators.joined import JoinedMap
 from whorl.operators.laplacian import Laplacian
 from whorl.operators.levels import coarser, finer
 from whorl.operators.mixing import Mixed
+from whorl.operators.profiles import ProfileMap
 from whorl.operators.scales import ScaleSampling, ScaleStack, sample_scales
 from whorl.operators.smoothing import Composed, Smoothing, gaussian_weights
 from whorl.operators.steerable import SteerableMap
@@ -31,6 +32,7 @@ __all__ = [
     "LaplacianPower",
     "Mixed",
     "Operator",
+    "ProfileMap",
     "ScaleSampling",
     "ScaleStack",
     "Scaled",

@@ -1,0 +1,186 @@
+r"""Energies whose operators and potentials are learned, and of which something can be proved all the same.
+
+.. math:: R_\sigma(u) = \sum_f \sum_x w_f(x)\, c_f^2\, \psi_f\big(a_f\, |D_f(x)^{1/2} (K_f u)(x)| / c_f\big)
+
+:math:`K_f u` is a steerable field, so that its length does not change when the picture turns. The level of the noise
+:math:`\sigma` decides on :math:`a_f` and :math:`c_f`, both linear between the trained levels in double logarithms. The
+guided kind has weights :math:`w_f > 0` and tensors :math:`D_f > 0` that a network reads off the data; for the others
+both are 1.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from whorl.energies.potentials import Potentials
+from whorl.foundations import validation
+from whorl.foundations.types import Image
+from whorl.operators.profiles import ProfileMap
+
+Kind = Literal["convex", "weak", "guided"]
+LEVELS = (5.0, 15.0, 25.0)
+WEAK = 0.97  # below 1, so that data term and energy together are strongly convex
+_TINY = 1e-10
+_NODES = 48
+
+
+class LearnedEnergy(nn.Module):
+    r"""A learned energy of coupled fields; :meth:`at` gives it for one level of noise.
+
+    Parameters
+    ----------
+    kind : str
+        ``"convex"``; ``"weak"``, for which :math:`R + \tfrac12 |u|^2` is convex; or ``"guided"``, convex in the picture
+        with weights that come from the data.
+    fields : sequence of int
+        Fields of angular order 0, 1, 2, ...
+    mu : float
+        The largest slope of a potential's derivative.
+
+    Guarantees
+    ----------
+    For any weights: the potentials keep their limits, and :math:`\|\mathrm{diag}(a) K\| \le 1` at every level, proven
+    outside training. Hence :math:`-0.97 \le \nabla^2 R_\sigma` for the weak kind and :math:`0 \le \nabla^2 R_\sigma`
+    for the others; from above :attr:`EnergyAt.curvature` is the bound.
+
+    Examples
+    --------
+    >>> energy = LearnedEnergy("convex", (2, 2)).eval()
+    >>> term = energy.at(25.0)
+    >>> bool(term(torch.ones(1, 1, 16, 16)) < 1e-6)  # constants cost nothing
+    True
+    """
+
+    def __init__(self, kind: Kind, fields: Sequence[int], mu: float = 40.0) -> None:
+        super().__init__()
+        if kind not in get_args(Kind):
+            raise validation.unknown("kind of energy", kind, get_args(Kind))
+        self.kind = kind
+        self.operator = ProfileMap(fields)
+        count = len(self.operator.orders)
+        self.potentials = Potentials(count, mu, WEAK if kind == "weak" else 0.0)
+        contrasts = torch.tensor([[math.log(0.1 * level)] for level in LEVELS])
+        self.log_contrast = nn.Parameter(contrasts.expand(-1, count).clone())
+        self.log_factor = nn.Parameter(torch.zeros(len(LEVELS), count))
+        self._norms: tuple[list[float], Tensor] | None = None
+
+    def at(self, noise: float, guide: "Guidance | None" = None) -> "EnergyAt":
+        """The energy for noise of this standard deviation, in grey values from 0 to 255."""
+        noise = validation.number(noise, "noise", "LearnedEnergy", 0.0, open_low=True)
+        if (guide is not None) != (self.kind == "guided"):
+            raise ValueError(f"LearnedEnergy: the {self.kind} kind takes {'a' if guide is None else 'no'} guide.")
+        factor = self._between(self.log_factor - 0.5 * self.norms().log()[:, None], noise).exp()
+        return EnergyAt(self, factor, self._between(self.log_contrast, noise).exp(), guide)
+
+    def norms(self) -> Tensor:
+        r"""Of :math:`\mathrm{diag}(a) K`, squared, at the trained levels: proven, or differentiable in training.
+
+        Between two levels the logarithm of the norm lies below the line through theirs: the sum of squares is a sum of
+        :math:`p^{1-t} q^t`, and Hölder's inequality holds.
+        """
+        factors = self.log_factor.exp()
+        if self.training:
+            squares: Tensor = torch.einsum("lf,fyx->lyx", factors.square(), self.operator.powers(_NODES))
+            return squares.flatten(1).amax(1)
+        state = [*factors.flatten().tolist(), *(x for w in self.operator.weights for x in w.flatten().tolist())]
+        if self._norms is None or self._norms[0] != state:
+            self._norms = state, self.operator.scaled_norms(factors)
+        return self._norms[1].to(factors)
+
+    def _between(self, values: Tensor, noise: float) -> Tensor:
+        """Linear in the logarithm of the level, and beyond the trained levels as at the last of them."""
+        levels = [math.log(level) for level in LEVELS]
+        place = min(max(math.log(noise), levels[0]), levels[-1])
+        k = 0 if place <= levels[1] else 1
+        share = (place - levels[k]) / (levels[k + 1] - levels[k])
+        return torch.lerp(values[k], values[k + 1], share)
+
+
+@dataclass(frozen=True)
+class Guidance:
+    """What is read off the data: weights ``(n, c, y, x, fields)``, and the bend ``(..., bent, 2)`` of the first fields
+    with two components, each inside the unit disc.
+
+    >>> Guidance(torch.ones(1, 1, 8, 8, 4), torch.zeros(1, 1, 8, 8, 2, 2)).bend.shape[-2]
+    2
+    """
+
+    weights: Tensor
+    bend: Tensor
+
+
+@dataclass(frozen=True)
+class EnergyAt:
+    """A learned energy at one level of noise, for one picture if it is guided: value, gradient and proven bounds.
+
+    >>> energy = LearnedEnergy("weak", (2, 2)).eval()
+    >>> term = energy.at(5.0)
+    >>> term.least >= -0.97, term.curvature <= 40.0
+    (True, True)
+    """
+
+    energy: LearnedEnergy
+    factor: Tensor
+    contrast: Tensor
+    guide: Guidance | None = None
+
+    def __call__(self, u: Image) -> Tensor:
+        """The energy of all pictures together."""
+        v = self._responses(u)
+        squares, _ = self._bent(v)
+        psi = self.energy.potentials.of((squares + _TINY).sqrt() * (self.factor / self.contrast).to(u.dtype))[0]
+        density = psi * self.contrast.to(u.dtype).square()
+        return (density if self.guide is None else density * self.guide.weights.to(u.dtype)).sum()
+
+    def gradient(self, u: Image) -> Image:
+        """Its derivative, with the adjoint of the operator."""
+        v = self._responses(u)
+        squares, bent = self._bent(v)
+        length = (squares + _TINY).sqrt()
+        factor, contrast = self.factor.to(u.dtype), self.contrast.to(u.dtype)
+        slope = self.energy.potentials.of(length * (factor / contrast))[1]
+        number = slope / length * (factor * contrast)
+        if self.guide is not None:
+            number = number * self.guide.weights.to(u.dtype)
+        return self.energy.operator.adjoint((self._spread(number) * bent).movedim(-1, 2)[:, :, None])
+
+    @property
+    def curvature(self) -> float:
+        """No second derivative of the energy is larger: the norm of K is at most 1."""
+        largest = float(self.energy.potentials.slopes().detach().max())
+        if self.guide is None:
+            return largest
+        weights, bend = self.guide.weights.detach(), self.guide.bend.detach()
+        grown = torch.ones_like(weights)
+        scalars, bent = self.energy.operator.fields[0], bend.shape[-2]
+        grown[..., scalars : scalars + bent] += bend.norm(dim=-1)
+        return largest * float((weights * grown).max())
+
+    @property
+    def least(self) -> float:
+        """No second derivative is smaller."""
+        return min(float(self.energy.potentials.slopes().detach().min()), 0.0)
+
+    def _responses(self, u: Image) -> Tensor:
+        return self.energy.operator(u)[:, :, 0].movedim(2, -1)
+
+    def _spread(self, numbers: Tensor) -> Tensor:
+        scalars = self.energy.operator.fields[0]
+        return torch.cat([numbers[..., :scalars], numbers[..., scalars:].repeat_interleave(2, -1)], -1)
+
+    def _bent(self, v: Tensor) -> tuple[Tensor, Tensor]:
+        r"""The squares :math:`v^\top D v` of every field and the vectors :math:`D v`."""
+        scalars = self.energy.operator.fields[0]
+        single, pairs = v[..., :scalars], v[..., scalars:].unflatten(-1, (-1, 2))
+        turned = pairs
+        if self.guide is not None:
+            s, t = self.guide.bend.to(v.dtype).unbind(-1)
+            some, rest = pairs[..., : s.shape[-1], :], pairs[..., s.shape[-1] :, :]
+            p, q = some.unbind(-1)
+            turned = torch.cat([torch.stack([p * (1 + s) + q * t, q * (1 - s) + p * t], -1), rest], -2)
+        squares = torch.cat([single.square(), (pairs * turned).sum(-1)], -1)
+        return squares, torch.cat([single, turned.flatten(-2)], -1)

@@ -1,0 +1,185 @@
+r"""Steerable fields of several scales from one picture: an exact adjoint, and a norm proven for any factor of a field.
+
+Where :class:`~whorl.operators.SteerableMap` mixes many channels with small stencils, this operator looks at one channel
+with large ones: the most steerable stencils of 5 x 5 pixels, and Gaussians of three sizes times polynomials.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+
+from whorl.foundations.types import Image, Responses
+from whorl.operators.base import Operator
+from whorl.operators.boundary import fold, mirror
+from whorl.operators.stencils import steerable_stencils
+
+SIZE = 13
+SCALES = (1.0, 1.5, 2.25)
+BLOCK = 4  # pixels along a side that one row of the matrix product serves
+_OVERSAMPLING = 16
+
+
+class ProfileMap(Operator):
+    r"""Fields :math:`v_f = \sum_p w_{fp}\, S_p^{(m)} * u` of angular orders 0, 1, 2, ...; each channel for itself.
+
+    The stencils :math:`S_p^{(m)}` are orthonormal for every order; those of order 0 have the sum 0, so that a constant
+    has no response. One number :math:`w_{fp}` serves both components of a field, which keeps the invariance whatever is
+    learned.
+
+    Shapes: ``(n, c, y, x) -> (n, c, 1, k, y, x)``; fields of order 0 come first, then those of order 1 with their two
+    components side by side, and so on.
+
+    Parameters
+    ----------
+    fields : sequence of int
+        How many fields of order 0, 1, 2, ...
+
+    Guarantees
+    ----------
+    Exact adjoint for any weights; proven norm, also with a factor for each field; quarter turns and mirror images carry
+    over exactly.
+
+    Examples
+    --------
+    >>> K = ProfileMap((2, 3, 1))
+    >>> K(torch.zeros(1, 1, 16, 16)).shape, K.orders
+    (torch.Size([1, 1, 1, 10, 16, 16]), (0, 0, 1, 1, 1, 2))
+    """
+
+    def __init__(self, fields: Sequence[int]) -> None:
+        super().__init__()
+        if not fields or min(fields) < 0 or sum(fields) == 0:
+            raise ValueError(f"ProfileMap(fields={tuple(fields)}): needs at least one field.")
+        self.fields = tuple(fields)
+        self.weights = nn.ParameterList()
+        for order, count in enumerate(self.fields):
+            taps = field_stencils(order).to(torch.get_default_dtype())
+            # Kept with the weights: vectors found on another machine may differ in their last digits.
+            self.register_buffer(f"taps_{order}", taps)
+            turns = -(-count // len(taps))
+            start = [torch.linalg.qr(torch.randn(len(taps), len(taps)))[0] for _ in range(max(turns, 1))]
+            self.weights.append(nn.Parameter(torch.cat(start)[:count]))
+
+    def kernel(self) -> Tensor:
+        """All stencils, ``(k, size, size)``."""
+        parts = [
+            torch.einsum("fp,pkyx->fkyx", weight, self.get_buffer(f"taps_{order}")).flatten(0, 1)
+            for order, weight in enumerate(self.weights)
+        ]
+        return torch.cat(parts)
+
+    def forward(self, u: Image) -> Responses:
+        height, width = u.shape[2:]
+        rows, columns = -(-height // BLOCK), -(-width // BLOCK)
+        wide = mirror(u.flatten(0, 1)[:, None], self.radius)[:, 0]
+        wide = nn.functional.pad(wide, (0, columns * BLOCK - width, 0, rows * BLOCK - height))
+        side = SIZE + BLOCK - 1
+        windows = wide.unfold(1, side, BLOCK).unfold(2, side, BLOCK).reshape(-1, side * side)
+        v = (windows @ self._matrix(u.dtype)).view(-1, rows, columns, BLOCK, BLOCK, self.responses)
+        v = v.permute(0, 5, 1, 3, 2, 4).reshape(-1, self.responses, rows * BLOCK, columns * BLOCK)
+        found: Tensor = v[:, :, :height, :width].unflatten(0, u.shape[:2])[:, :, None]
+        return found
+
+    def adjoint(self, v: Responses) -> Image:
+        height, width = v.shape[4:]
+        rows, columns = -(-height // BLOCK), -(-width // BLOCK)
+        flat = nn.functional.pad(v[:, :, 0].flatten(0, 1), (0, columns * BLOCK - width, 0, rows * BLOCK - height))
+        flat = flat.view(-1, self.responses, rows, BLOCK, columns, BLOCK).permute(0, 2, 4, 3, 5, 1)
+        side, radius = SIZE + BLOCK - 1, self.radius
+        windows = flat.reshape(-1, BLOCK * BLOCK * self.responses) @ self._matrix(v.dtype).T
+        windows = windows.view(-1, rows * columns, side * side).mT
+        size = (rows * BLOCK + 2 * radius, columns * BLOCK + 2 * radius)
+        wide = nn.functional.fold(windows, size, side, stride=BLOCK)
+        whole = fold(wide[:, :, : height + 2 * radius, : width + 2 * radius], radius)
+        found: Tensor = whole[:, 0].unflatten(0, v.shape[:2])
+        return found
+
+    def _matrix(self, dtype: torch.dtype) -> Tensor:
+        """The responses of a block of pixels as one matrix product: 16 x 16 pixels come in, 4 x 4 responses go out."""
+        kernel, last = self.kernel().to(dtype), BLOCK - 1
+        shifted = [nn.functional.pad(kernel, (x, last - x, y, last - y)) for y in range(BLOCK) for x in range(BLOCK)]
+        return torch.stack(shifted).permute(2, 3, 0, 1).reshape((SIZE + last) ** 2, -1)
+
+    def symbol(self, *theta: Tensor) -> Tensor:
+        steps = torch.arange(-self.radius, self.radius + 1, dtype=torch.float64)
+        waves = [torch.exp(1j * angle[..., None] * steps) for angle in theta]
+        kernel = self.kernel().detach().cpu().to(torch.complex128)
+        return torch.einsum("kyx,...y,...x->k...", kernel, *waves).abs().square().sum(0)
+
+    def powers(self, nodes: int) -> Tensor:
+        """The squared responses of every field to waves, ``(fields, nodes, nodes // 2 + 1)``; differentiable."""
+        squares = torch.fft.rfft2(self.kernel(), s=(nodes, nodes)).abs().square()
+        scalars = self.fields[0]
+        return torch.cat([squares[:scalars], squares[scalars::2] + squares[scalars + 1 :: 2]])
+
+    @torch.no_grad()
+    def scaled_norms(self, factors: Tensor) -> Tensor:
+        r"""Proven bounds of :math:`\|\mathrm{diag}(a)\, K\|^2` for every row :math:`a` of factors, ``(rows, fields)``.
+
+        The sum of squares is a trigonometric polynomial, looked at on a grid; see :mod:`whorl.operators.symbol`.
+        """
+        powers = self.powers(2 * _OVERSAMPLING * self.degree).double()
+        largest = torch.stack([torch.einsum("f,fyx->yx", row.double().square(), powers).max() for row in factors])
+        # The transform is in the precision of the weights: its rounding stays far below one part in a thousand.
+        return largest / math.cos(math.pi / (2 * _OVERSAMPLING)) ** 2 * 1.001
+
+    @property
+    def responses(self) -> int:
+        """Components of all fields together."""
+        return 2 * sum(self.fields) - self.fields[0]
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """The angular order of every field."""
+        return tuple(order for order, count in enumerate(self.fields) for _ in range(count))
+
+    @property
+    def axes(self) -> int:
+        """Components of fields belong to no direction of the grid."""
+        return 1
+
+    @property
+    def dimension(self) -> int:
+        """Angular orders belong to the plane."""
+        return 2
+
+    @property
+    def radius(self) -> int:
+        """How far a stencil looks, in pixels."""
+        return SIZE // 2
+
+    @property
+    def degree(self) -> int:
+        return 2 * self.radius
+
+    def extra_repr(self) -> str:
+        return f"fields={self.fields}"
+
+
+@lru_cache(maxsize=16)
+def field_stencils(order: int) -> Tensor:
+    """Orthonormal stencils ``(p, 1 or 2, 13, 13)`` of an angular order, in float64; those of order 0 have the sum 0.
+
+    >>> field_stencils(1).shape
+    torch.Size([8, 2, 13, 13])
+    """
+    radius = SIZE // 2
+    steps = torch.arange(-radius, radius + 1, dtype=torch.float64)
+    z = torch.complex(steps.expand(SIZE, SIZE), steps[:, None].expand(SIZE, SIZE))
+    parts = [nn.functional.pad(steerable_stencils(order, 5).taps, (radius - 2,) * 4)]
+    for scale in SCALES:
+        x = z.abs() ** 2 / scale**2
+        for polynomial in (torch.ones_like(x), 1 + order - x):  # Laguerre's: degree 0 and 1
+            kernel = z**order * polynomial * torch.exp(-0.5 * x)
+            taps = kernel.real[None] if order == 0 else torch.stack([kernel.real, kernel.imag])
+            parts.append((taps / taps.norm())[None])
+    taps = torch.cat(parts)
+    if order == 0:
+        across = torch.linalg.svd(taps.sum((1, 2, 3))[None], full_matrices=True)[2]
+        taps = torch.einsum("qp,pkyx->qkyx", across[1:], taps)
+    _, lengths, rows = torch.linalg.svd(taps.flatten(1), full_matrices=False)
+    found: Tensor = rows[lengths > 1e-3 * lengths[0]].view(-1, *taps.shape[1:]).contiguous()
+    return found
