@@ -1,4 +1,4 @@
-"""``whorl train``: train a network for photographs, or one of the paper's experiment."""
+"""``whorl train``: train a network for photographs or volumes, or one of the paper's experiment."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +11,7 @@ EXAMPLES = (
     "whorl train photo-27k --data pictures/ --noise 25 --out runs/mine",
     "whorl train photo-8k --data pictures/ --noise 25 --steps 3000 --batch 4 --size 48 --out runs/small",
     "whorl train mine --from photo-27k --data pictures/ --steps 300 --batch 4 --size 48 --out runs/mine",
+    "whorl train volume-5k --data scans/ --from volume-5k --steps 200 --batch 2 --out runs/scans",
     "whorl train vessels-5k --data annotated/ --steps 2000 --out runs/vessels",
     "whorl train mine --from vessels-5k --data annotated/ --steps 300 --out runs/mine",
     "whorl train anisotropic-0.41 --out runs/anisotropic",
@@ -26,7 +27,7 @@ def command(
     ],
     out: Annotated[str, option("--out -o", "Folder for checkpoint and trained network.")],
     data: Annotated[
-        str, option("--data FOLDER", "Pictures to train on: photographs, or annotated ones for lines.")
+        str, option("--data FOLDER", "Photographs, volumes (without it those are drawn), or annotated pictures.")
     ] = "",
     noise: Annotated[
         float | None, option("--noise SD", "Noise on photographs. Default: as the network is made.")
@@ -44,7 +45,7 @@ def command(
     rate: Annotated[float | None, option("--rate", "Learning rate.", min=0.0, max=1.0)] = None,
     images: Annotated[int, option("--images", "Training images.", min=1)] = 100,
     size: Annotated[
-        int | None, option("--size", "Pixels along a side: 64 for patches of photographs, else 256.", min=8)
+        int | None, option("--size", "Pixels along a side: 64 for photographs, 32 for volumes, else 256.", min=8)
     ] = None,
     angle: Annotated[int, option("--angle", "Direction of the rectangles, in degrees.")] = 30,
     turning: Annotated[str, option("--turning", "What turns: scene or rectangles.")] = "scene",
@@ -60,7 +61,8 @@ def command(
     """Train a network on noisy photographs, on annotated pictures, or on noisy rectangle scenes.
 
     With --data a network for photographs learns from noisy patches of the pictures in a folder; every 33rd picture is
-    held back to show how well it does on pictures it has not seen. With --from a trained network learns your pictures;
+    held back to show how well it does on pictures it has not seen. A network for volumes learns in the same way from
+    the volumes in a folder, or from drawn ones without --data. With --from a trained network learns your pictures;
     the PSNR on those held back, and on the pictures of --old, is told before and after.
 
     Networks for lines learn from annotated pictures: 21.png comes with 21-lines.png, or 21-vessels.png, white where
@@ -75,6 +77,7 @@ def command(
     import dataclasses
 
     from whorl.data import RectangleSet
+    from whorl.files.scans import scans
     from whorl.networks import LineSpec, PhotoSpec, load_card, named
     from whorl.networks.cards import ENDING
     from whorl.training import PROTOCOLS
@@ -98,10 +101,10 @@ def command(
             raise ValueError(f"--noise {noise:g}: networks for lines remove no noise. Leave it out.")
         recipe = line_recipe(name, Path(data), steps, start or None, **changes, seed=seed, size=size)
     elif data or start or isinstance(spec, PhotoSpec):
-        if not data:
-            raise ValueError(f"{name}: a network for photographs. Say with --data which folder of pictures to take.")
-        changes |= {"seed": seed, "size": size or 64}
-        recipe = photo_recipe(name, Path(data), noise, steps, start or None, **changes)
+        changes |= {"seed": seed, **({"size": size} if size else {})}
+        volumes = isinstance(spec, PhotoSpec) and spec.dimension == 3
+        found = scans(Path(data), size or 32) if volumes and data else None
+        recipe = photo_recipe(name, Path(data) if data else None, noise, steps, start or None, found, **changes)
     else:
         more = {"optimiser": optimiser, "epochs": epochs}
         changes |= {key: value for key, value in more.items() if value is not None}

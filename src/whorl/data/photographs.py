@@ -46,8 +46,8 @@ def photographs(folder: str | Path, channels: int = 1, smallest: int = 1) -> dic
 
 
 def set_aside(
-    pictures: dict[str, NDArray[np.uint8]], share: int = 33
-) -> tuple[dict[str, NDArray[np.uint8]], dict[str, NDArray[np.uint8]]]:
+    pictures: dict[str, NDArray[Any]], share: int = 33
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
     """Pictures to train with, and every ``share``-th (at least one, if there are two) held back for a check.
 
     >>> [len(part) for part in set_aside({str(i): np.zeros((1, 8, 8), np.uint8) for i in range(100)})]

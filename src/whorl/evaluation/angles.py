@@ -215,7 +215,7 @@ def denoised_psnr(
         with torch.no_grad():
             result = denoise(noisy).float().cpu().clamp(0, 255)
         clean = torch.from_numpy(picture.astype(np.float32))[None]
-        found[name] = float(psnr(result, clean, value_range=255))
+        found[name] = float(psnr(result.flatten(3), clean.flatten(3), value_range=255))  # volumes, too
         if advance is not None:
             advance(1)
     return found

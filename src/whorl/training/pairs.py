@@ -1,7 +1,7 @@
 """What a network is trained on: pairs of a noisy and a clean image, such as patches of photographs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,16 @@ from torch import Tensor, nn
 
 from whorl.data.noise import stream
 from whorl.errors import ShapeError
+from whorl.evaluation.angles import denoised_psnr
+from whorl.networks.denoiser import REFERENCE_LEVEL
+from whorl.networks.trained import TrainedNetwork
+
+EPOCH = 250
+"""Steps between two looks at the pictures held back."""
+
+CHECKED = 4  # pictures held back that are looked at
+
+Check = Callable[[], float]
 
 
 class Pairs(ABC):
@@ -21,6 +31,9 @@ class Pairs(ABC):
     >>> isinstance(whorl.training.TensorPairs(u + 1, u), whorl.training.Pairs)
     True
     """
+
+    told = 1
+    """Channels behind those of the noisy pictures that tell of the noise, for networks that are told."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -149,5 +162,23 @@ class LevelInput(nn.Module):
 
     def forward(self, u: Tensor) -> Tensor:
         """``network(picture, level)``, and the correlation where there is one; a patch has one of each."""
-        result: Tensor = self.network(u[:, : -self.told], *u[:, -self.told :, :1, :1].split(1, dim=1))
+        told = u[(slice(None), slice(-self.told, None), *[slice(1)] * (u.dim() - 2))]
+        result: Tensor = self.network(u[:, : -self.told], *told.split(1, dim=1))
         return result
+
+
+def held_back_psnr(
+    network: TrainedNetwork, pictures: Mapping[str, Any], side: int, device: torch.device | str
+) -> Check | None:
+    """The mean PSNR on a few pictures or volumes held back, cut to so many pixels a side; None where there are none."""
+    assert network.noise_range is not None, "a network that is trained on pictures knows its levels"
+    low, high = network.noise_range
+    level = REFERENCE_LEVEL if low < high else low
+    few = {name: pictures[name][(slice(None), *[slice(side)] * network.dimension)] for name in list(pictures)[:CHECKED]}
+
+    def measured() -> float:
+        network.eval()
+        found = denoised_psnr(lambda u: network(u, level), few, level, device=device)
+        return sum(found.values()) / len(found)
+
+    return measured if few else None

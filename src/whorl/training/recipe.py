@@ -14,11 +14,9 @@ from torch import nn
 from whorl import engines
 from whorl.data import RectangleSet
 from whorl.data.photographs import photographs, set_aside
-from whorl.evaluation.angles import denoised_psnr
 from whorl.evaluation.reproduction import PAPER
 from whorl.networks import DiffusionNetwork, ModelCard, TrainedNetwork, load, named
 from whorl.networks.cards import ENDING, Run
-from whorl.networks.denoiser import REFERENCE_LEVEL
 from whorl.networks.photo import PhotoSpec
 from whorl.networks.trained import Spec
 from whorl.training.annotated import Annotated, Inside, line_settings
@@ -26,12 +24,8 @@ from whorl.training.config import PROTOCOLS, TrainingConfig
 from whorl.training.distributed import Team
 from whorl.training.history import History, Reporter
 from whorl.training.loop import train
-from whorl.training.pairs import LevelInput, NoisyPatches, Pairs, TensorPairs
-
-EPOCH = 250
-"""Steps on photographs between two looks at the pictures held back."""
-
-CHECKED = 4  # pictures held back that are looked at, 256 pixels along a side
+from whorl.training.pairs import EPOCH, Check, LevelInput, NoisyPatches, Pairs, TensorPairs, held_back_psnr
+from whorl.training.volumes import Volumes
 
 PHOTO_TRAINING = TrainingConfig(
     batch=16, rate=2e-3, schedule="annealed", warmup=200, clip=0.1, precision="bfloat16", checkpoint_seconds=30
@@ -40,8 +34,6 @@ PHOTO_TRAINING = TrainingConfig(
 
 TURN = {"photo-27k-strict": 5000.0}
 """Weight of the term on turns (:mod:`whorl.training.turning`) for networks that are trained with it."""
-
-Check = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -103,21 +95,14 @@ class Photographs:
     def pairs(self, network: TrainedNetwork, training: TrainingConfig, device: torch.device | str) -> NoisyPatches:
         """What the network learns from."""
         count, learned = min(EPOCH, self.steps) * training.batch, list(self.pictures[0].values())
-        noise = _levels(network)
-        return NoisyPatches(learned, noise, size=self.size, count=count, seed=training.seed, device=device)
+        assert network.noise_range is not None, "a network for photographs knows its levels"
+        return NoisyPatches(
+            learned, network.noise_range, size=self.size, count=count, seed=training.seed, device=device
+        )
 
     def check(self, network: TrainedNetwork, device: torch.device | str) -> Check | None:
         """The PSNR on pictures held back, as far as there are."""
-        low, high = _levels(network)
-        held, level = self.pictures[1], REFERENCE_LEVEL if low < high else low
-        few = {name: held[name][:, :256, :256] for name in list(held)[:CHECKED]}
-
-        def measured() -> float:
-            network.eval()
-            found = denoised_psnr(lambda u: network(u, level), few, level, device=device)
-            return sum(found.values()) / len(found)
-
-        return measured if few else None
+        return held_back_psnr(network, self.pictures[1], 256, device)
 
 
 @dataclass(frozen=True)
@@ -129,7 +114,7 @@ class Recipe:
     """
 
     network: Spec
-    data: Scenes | Photographs | Annotated = field(default_factory=Scenes)
+    data: Scenes | Photographs | Volumes | Annotated = field(default_factory=Scenes)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     start: TrainedNetwork | None = None
     """The network to go on from, as fine-tuning does; starting values otherwise."""
@@ -174,7 +159,7 @@ class Recipe:
             capture = engine == "triton" and self.training.optimiser == "adam" and alone
         network.low_precision = self.training.precision == "bfloat16" and torch.device(device).type == "cuda"
         history = train(
-            self._fed(network),
+            self._fed(network, pairs),
             pairs,
             self.training,
             checkpoint=checkpoint,
@@ -187,18 +172,16 @@ class Recipe:
         network.low_precision = False
         return network.eval(), history
 
-    def _fed(self, network: TrainedNetwork) -> nn.Module:
+    def _fed(self, network: TrainedNetwork, pairs: Pairs) -> nn.Module:
         """The network as it takes what the data have in one tensor."""
         if isinstance(self.data, Annotated):
             return Inside(network)
-        return LevelInput(network) if network.takes_level else network
+        return LevelInput(network, pairs.told) if network.takes_level else network
 
     def card(self, name: str, runs: Mapping[int, tuple[TrainedNetwork, History]], about: str = "") -> ModelCard:
         """The model card of runs with one or several seeds; the chosen one has the median loss."""
         order = sorted(runs, key=lambda seed: runs[seed][1].last.loss)
-        more = (
-            {"steps": self.data.steps, "size": self.data.size} if isinstance(self.data, Photographs | Annotated) else {}
-        )
+        more = {"steps": self.data.steps, "size": self.data.size} if not isinstance(self.data, Scenes) else {}
         return ModelCard(
             name=name,
             network=self.network,
@@ -212,13 +195,16 @@ class Recipe:
 
 def photo_recipe(
     name: str,
-    folder: Path,
+    folder: Path | None,
     noise: float | None = None,
     steps: int = 4000,
     start: str | Path | None = None,
+    scans: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Recipe:
-    """The recipe of a named structure for photographs; ``noise`` replaces the levels it is made for.
+    """The recipe of a named structure for photographs or volumes; ``noise`` replaces the levels it is made for.
+
+    Networks for volumes learn from ``scans`` in the place of a folder, or from drawn volumes.
 
     With ``start``, the name or the file of a trained network, that one is fine-tuned: at a tenth of the rate.
     """
@@ -229,8 +215,14 @@ def photo_recipe(
     if noise is not None:
         if not 0 < noise < math.inf:
             raise ValueError(f"--noise {noise}: expected a positive standard deviation in grey values.")
-        spec = dataclasses.replace(spec, noise=(noise, noise))
-    data = Photographs(folder, spec.channels, steps, settings.pop("size", 64))
+        spec = dataclasses.replace(spec, noise=(noise, noise), correlated=False)
+    data: Photographs | Volumes
+    if spec.dimension == 3:
+        data, settings = Volumes(scans or {}, steps, settings.pop("size", 32)), {"batch": 8} | settings
+    elif folder is None:
+        raise ValueError(f"{name}: a network for photographs. Say with --data which folder of pictures to take.")
+    else:
+        data = Photographs(folder, spec.channels, steps, settings.pop("size", 64))
     if network is not None:
         settings = {"rate": 0.1 * PHOTO_TRAINING.rate, "warmup": 20} | settings
     given = {"turn": TURN.get(name, 0.0), "loss": "log" if spec.blind else "mse", "epochs": math.ceil(steps / EPOCH)}
@@ -246,10 +238,12 @@ def gains(
     recipe: Recipe, trained: TrainedNetwork, old: str | Path, device: torch.device | str
 ) -> list[tuple[str, float, float]]:
     """Of fine-tuning the PSNR before and after: on pictures held back, and on ``old`` ones where a folder is given."""
-    if recipe.start is None or not isinstance(recipe.data, Photographs):
+    if recipe.start is None or not isinstance(recipe.data, Photographs | Volumes):
         return []
-    places = [("pictures held back", recipe.data)]
+    places: list[tuple[str, Photographs | Volumes]] = [("pictures held back", recipe.data)]
     if old:
+        if isinstance(recipe.data, Volumes):
+            raise ValueError("--old: for networks for photographs. Leave it out.")
         everything = photographs(old, recipe.data.channels)
         places.append(("the old pictures", _Kept(Path(old), recipe.data.channels, held=everything)))
     found = []
@@ -302,11 +296,6 @@ def trained_cards(
         cards.append(recipe.card(name, runs))
         cards[-1].write(out / "cards" / f"{name}{ENDING}")
     return cards
-
-
-def _levels(network: TrainedNetwork) -> tuple[float, float]:
-    assert network.noise_range is not None, "a network for photographs knows its levels"
-    return network.noise_range
 
 
 def _figures(history: History) -> dict[str, float]:
