@@ -74,7 +74,7 @@ def command(
         if mask is not None:
             _write(mask, np.where(lines, 255, 0).astype(np.uint8), force)
         if overlay is not None:
-            _write(overlay, _drawn(colours, chances, lines), force)
+            _write(overlay, drawn_over(colours, chances, lines), force)
         if not quiet:
             share = lines.sum() / max(1, int((chances > 0).sum()))
             typer.echo(f"{source} -> {target}: lines on {100 * share:.1f} % of the field of view")
@@ -89,7 +89,7 @@ def _write(path: Path, samples: "NDArray[Any]", force: bool) -> None:
     files.write(path, files.Picture(values, layout), force)
 
 
-def _drawn(colours: "NDArray[Any]", chances: "NDArray[Any]", lines: "NDArray[Any]") -> "NDArray[Any]":
+def drawn_over(colours: "NDArray[Any]", chances: "NDArray[Any]", lines: "NDArray[Any]") -> "NDArray[Any]":
     """The picture in 8 bits with its lines in colour: the surer, the stronger."""
     import numpy as np
 

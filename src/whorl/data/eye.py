@@ -45,6 +45,6 @@ def _grow(depth: NDArray[Any], draw: np.random.Generator, y: float, x: float, an
         rows, columns = np.ogrid[: patch.shape[0], : patch.shape[1]]
         away = np.hypot(rows + max(top, 0) - y - size / 2, columns + max(left, 0) - x - size / 2)
         np.maximum(patch, np.clip(radius + 0.5 - away, 0, 1), out=patch)
-        if draw.random() < 6 / size:
+        if draw.random() < 3.5 / size:
             turn = draw.choice([-1, 1]) * draw.uniform(0.4, 1.0)
             _grow(depth, draw, y, x, angle + turn, radius * draw.uniform(0.5, 0.75))
