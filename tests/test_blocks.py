@@ -4,7 +4,15 @@ import pytest
 import torch
 
 from whorl.activations import Isotropic
-from whorl.blocks import MirrorFold, MirrorPad, diffusion_block, literal_stencils, multichannel_block, multiscale_block
+from whorl.blocks import (
+    MirrorFold,
+    MirrorPad,
+    ResNetBlock,
+    diffusion_block,
+    literal_stencils,
+    multichannel_block,
+    multiscale_block,
+)
 from whorl.diffusivities import Exponential
 from whorl.energies import Energy
 from whorl.foundations.positive import Positive, geometric
@@ -101,3 +109,10 @@ def test_equal_steps_reach_the_time_without_a_needless_one():
         assert max(steps) <= largest * (1 + 1e-11)
         assert len(steps) - 1 < time / largest
     assert equal_steps(0.0, 0.4) == []
+
+
+@pytest.mark.parametrize("scales", [2, 3])
+def test_a_block_of_several_scales_has_no_single_path(scales):
+    operator = ScaleStack(CellGradient(0.3), sample_scales(scales))
+    with pytest.raises(ValueError, match=f"{scales} scales, a ResNet block one path"):
+        ResNetBlock(operator, Isotropic(Exponential(5.0), ("scales",)), 0.1, 1, None)

@@ -84,3 +84,12 @@ def test_channels_may_be_correlated():
     for wrong in (((1.0, 2.0, 0.0), (2.0, 1.0, 0.0), (0.0, 0.0, 1.0)), ((1.0,),)):
         with pytest.raises(ValueError, match="symmetric positive definite"):
             NoiseModel((0.5, 0.0, 1.0), (10.0, 50.0, 5.0), (0.0,) * 3, -400.0, 700.0, between=wrong)
+
+
+def test_channels_that_are_not_said_to_be_correlated_are_not():
+    model = NoiseModel((0.5, 0.0, 1.0), (10.0, 50.0, 5.0), (0.0,) * 3, -400.0, 700.0)
+    u = torch.linspace(0, 200, 2 * 3 * 5 * 7).double().view(2, 3, 5, 7)
+    covariance, variance = model.covariance_at(u), model.standard_deviation_at(u).square()
+    assert covariance.shape == (2, 3, 3, 5, 7)
+    torch.testing.assert_close(covariance.diagonal(dim1=1, dim2=2).movedim(-1, 1), variance)
+    torch.testing.assert_close(covariance.sum((1, 2)), variance.sum(1))

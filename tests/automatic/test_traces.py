@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import whorl
-from whorl.automatic.traces import measure
+from whorl.automatic.traces import _windows, measure
 from whorl.invariance.symmetries import SYMMETRIES
 
 
@@ -66,3 +66,12 @@ def test_band_limited_noise_is_removed_as_if_it_were_told():
     noisy, clean = (drawing() + 20 * waves(0.5)).float()[0, 0].numpy(), drawing()[0, 0].numpy()
     found, told = (np.square(whorl.diffuse(noisy, noise=noise) - clean).mean() for noise in (None, 20.0))
     assert found < 1.4 * told
+
+
+def test_texture_without_colour_leaves_no_trace_in_the_colours():
+    """What is added to all channels alike changes brightness, and nothing that the colours show."""
+    noise = torch.cat([waves(0.5, 64, seed) for seed in range(3)], 1)[0]
+    texture = 30 * waves(0.4, 64, 7)[0]
+    (before, _, _), (after, _, _) = (_windows(128 + u, 0.0, 255.0, 1) for u in (5 * noise, 5 * noise + texture))
+    torch.testing.assert_close(after[1], before[1])
+    assert (after[0] > 2 * before[0]).all()

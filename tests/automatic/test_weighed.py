@@ -23,11 +23,11 @@ def white(*shape, seed=0):
 
 
 def test_settings_of_a_turned_picture_are_the_same():
-    """All eight symmetries, for pictures that are cut into blocks as well, up to the rounding of other sums."""
-    for size in (40, 300):
+    """All eight symmetries, up to the rounding of other sums; of a picture cut into blocks one of each kind."""
+    for size, moves in ((40, [*itertools.product(range(4), (False, True))]), (300, [(1, False), (0, True), (3, True)])):
         noisy = drawing(size) + LEVEL * white(1, 1, size, size)
         options, contrast, time = weighed("weickert-brox", [noisy], LEVEL)
-        for turns, mirrored in itertools.product(range(4), (False, True)):
+        for turns, mirrored in moves:
             moved = noisy.rot90(turns, (2, 3))
             moved = (moved.flip(3) if mirrored else moved).contiguous()
             other, other_contrast, other_time = weighed("weickert-brox", [moved], LEVEL)
@@ -77,3 +77,9 @@ def test_pictures_of_few_pixels(shape):
     _, contrast, time = weighed("gerig", [u], LEVEL)
     assert contrast > 0
     assert 0 <= time < 25
+
+
+def test_white_noise_of_a_picture_with_square_pixels_is_what_is_taken_for_granted():
+    noisy = drawing(40) + LEVEL * white(1, 1, 40, 40)
+    told = weighed("gerig", [noisy], LEVEL, neighbours=0.0, shared=0.0, steepness=1.0, pixel=1.0, longest=20.0)
+    assert weighed("gerig", [noisy], LEVEL) == told

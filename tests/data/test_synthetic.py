@@ -112,3 +112,11 @@ def test_the_plate_is_coloured_and_its_noise_turns_along():
     assert (noisy - clean).std().item() == pytest.approx(15, rel=0.1)
     turned = plate_picture(97, turn=90.0, noise=15.0)
     torch.testing.assert_close(turned, torch.rot90(noisy, 1, (-2, -1)), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 1.0, 2.0**30])
+def test_whether_a_turn_is_one_does_not_depend_on_its_unit(unit):
+    assert Turn(4 * unit, 3 * unit, 5 * unit).angle == Turn(4, 3, 5).angle
+    Turn(4 * unit, 3 * unit, 5 * unit * (1 + 2e-13))
+    with pytest.raises(ValueError, match="norm²"):
+        Turn(4 * unit, 3 * unit, 5 * unit * (1 + 5e-12))

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import whorl
-from whorl.foundations.arrays import from_tensor, to_tensor
+from whorl.foundations.arrays import _source, from_tensor, to_tensor
 from whorl.foundations.samples import rounded
 
 WHOLE = [torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32]
@@ -75,3 +75,12 @@ def test_limits_of_32_bits_are_reached_from_single_precision():
     assert rounded(values, np.dtype("i4")).tolist() == [2**31 - 1, -(2**31), 2]
     assert rounded(values, np.dtype("u4")).tolist() == [3_000_000_000, 0, 2]
     assert rounded(np.array([1e20, -1e20]), np.dtype("i8")).tolist() == [2**63 - 1024, -(2**63)]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_an_array_that_can_be_looked_at_in_place_is_not_copied(dtype):
+    image = np.zeros((4, 5), dtype)
+    assert _source(image, "test")[0].data_ptr() == image.ctypes.data
+    locked = image.view()
+    locked.flags.writeable = False
+    assert _source(locked, "test")[0].data_ptr() != image.ctypes.data

@@ -20,6 +20,7 @@ from whorl.invariance import (
     symmetry_error,
     turn_error,
 )
+from whorl.invariance.coincidence import band_limited
 from whorl.testing import assert_rotation_invariant
 
 
@@ -192,3 +193,22 @@ def test_scenes_and_sizes_are_free():
     (error,) = turn_error(coupled, scene=scene, turns=(Turn(3, 4, 5),), size=91, margin=8)
     assert error.points == 861
     assert error.relative < 1e-2
+
+
+@pytest.mark.parametrize("turn", [None, Turn(4, 3, 5)], ids=["upright", "3-4-5"])
+@pytest.mark.parametrize("cycles", [(9, 0), (0, 9), (7, -5)], ids=str)
+def test_a_wave_below_the_bound_is_drawn_on_every_lattice_and_one_above_it_vanishes(cycles, turn):
+    size, drawn = 32, 11
+    steps = torch.arange(size, dtype=torch.float64) - size // 2
+
+    def wave(y, x):
+        return torch.cos(2 * math.pi * (cycles[0] * y + cycles[1] * x) / size + 0.3)
+
+    picture = wave(steps[:, None], steps[None, :])[None]
+    lattice = torch.arange(drawn, dtype=torch.float64) - drawn // 2
+    y, x = lattice[:, None], lattice[None, :]
+    if turn is not None:
+        x, y = turn.upright(x, y)
+    found = band_limited(picture, drawn, turn, frequency=0.3)
+    assert torch.allclose(found[0], wave(y, x), atol=1e-12)
+    assert band_limited(picture, drawn, turn, frequency=0.2).abs().max() < 1e-12

@@ -1,5 +1,7 @@
 """What people get: the scene lies on both lattices, and with nothing told its noise is found and removed alike."""
 
+import math
+
 import pytest
 import torch
 
@@ -12,6 +14,25 @@ def test_scene_and_noise_are_the_same_on_every_lattice():
     """A filter that looks at one pixel alone turns exactly."""
     row = untold.measured("root", lambda u: u.clamp_min(0).sqrt(), Sight(seed=3))
     assert max(row.errors.values()) < 1e-5  # float32, and the square root near 0 makes roundings larger
+
+
+def test_the_scene_is_a_disc_and_two_bars_on_grey():
+    """Grey values are those of the drawing in the middle of each part, and the edge lies halfway between them."""
+    clean, middle = Sight(edge=0.5).clean()[0, 0], untold.SIZE // 2
+
+    def at(x, y):
+        return float(clean[middle + round(y), middle + round(x)])
+
+    assert at(-14, -12) == pytest.approx(190.0, abs=0.01)
+    assert at(-14 + 28, -12) == pytest.approx(140.0, abs=1.0)
+    for angle, place, grey in ((0.35, 42.0, 80.0), (2.2, 50.0, -60.0)):
+        # A bar runs through its middle in the direction of its angle, 90 pixels long.
+        def bar(s, t=place, a=angle):
+            return s * math.cos(a) - t * math.sin(a), s * math.sin(a) + t * math.cos(a)
+
+        for along, expected in ((0, 90 + grey), (30, 90 + grey), (-30, 90 + grey), (52, 90.0), (-52, 90.0)):
+            assert at(*bar(along)) == pytest.approx(expected, abs=0.5), (angle, along)
+        assert at(*bar(0, place + 14)) == pytest.approx(90.0, abs=0.5)
 
 
 def test_noise_has_the_deviation_and_the_cutoff_it_says():

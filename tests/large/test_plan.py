@@ -143,3 +143,16 @@ def test_the_shares_of_all_pages_sum_up_to_one(tmp_path):
     filter_file(tmp_path / "a.tif", tmp_path / "b.tif", lambda pages: [steps] * len(pages), How(advance=shares.append))
     assert math.fsum(shares) == pytest.approx(1)
     assert len(shares) >= 3
+
+
+def test_a_stage_that_needs_the_whole_picture_gets_it_whatever_was_asked_for():
+    local, whole = large.Stage(lambda u: u, reach=1), large.Stage(lambda u: u, reach=1, whole=True)
+    assert large.plan((100, 90), [local, whole], tile=16).sides == (100, 90)
+    assert large.plan((100, 90), [local, local], tile=16).sides == (16, 16)
+
+
+def test_work_is_counted_in_steps_on_windows_with_their_halos():
+    """Two stages of three steps and of one, reaching 6 and 2 pixels: first on 16 + 2 * 8 pixels, then on 16 + 2 * 2."""
+    stages = [large.Stage(lambda u: u, reach=6, steps=3), large.Stage(lambda u: u, reach=2)]
+    chosen = large.plan((160, 160), stages, tile=16, scratch_cost=1e9)
+    assert chosen.work == pytest.approx(100 * (3 * 32**2 + 20**2))

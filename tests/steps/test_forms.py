@@ -1,11 +1,13 @@
 """The plain numbers of a step: found where there are any, and a reason in words where there are none."""
 
+import pytest
 import torch
 
 from whorl.activations import Isotropic
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock
 from whorl.diffusivities import Exponential
+from whorl.models import build
 from whorl.operators import CellGradient, Composed, Smoothing
 from whorl.operators.steerable import SteerableMap
 from whorl.steps import Numbers
@@ -43,3 +45,23 @@ def test_a_level_for_each_picture_has_a_form_and_a_map_of_levels_has_none() -> N
     for shape in ((1, 1, 8, 8), (1, 1, 1, 2), (1, 1, 2, 1)):
         assert block.description(torch.zeros(shape)).form == "a map of noise levels has no compiled form"
     assert block.description(half=True).form == "a block in bfloat16 has no compiled form"
+
+
+def test_a_step_at_some_numbers_has_these_and_its_own_for_the_others() -> None:
+    model = build("multiscale-isotropic", contrast=5.0)
+    step = model.description
+    contrast, beta = torch.tensor(7.0, dtype=torch.float64), 0.5 * step.own()[1]
+    both = step.own()[1]
+    assert step.at(Numbers(0.1)) is step
+    for numbers, expected in ((Numbers(0.1, contrast), (7.0, both)), (Numbers(0.1, None, beta), (5.0, beta))):
+        found = step.at(numbers).own()
+        assert float(found[0]) == expected[0]
+        assert torch.equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("shape", [(), (1, 1, 1)], ids=str)
+def test_a_level_without_axes_is_that_of_every_picture(shape) -> None:
+    torch.manual_seed(0)
+    block = GatedBlock(*(SteerableMap(2, fields=(2, 1)) for _ in range(2)), Gated((0, 0, 1), levelled=True))
+    u, level = torch.rand(1, 2, 7, 6), torch.tensor(20.0)
+    assert torch.equal(block(u, level=level.reshape(shape)), block(u, level=level.reshape(1, 1, 1, 1)))
