@@ -26,7 +26,38 @@ def components(fields: Sequence[int]) -> int:
     return sum(count if order == 0 else 2 * count for order, count in enumerate(fields))
 
 
-class FieldMap(Operator):
+class Fielded(Operator):
+    """Base of operators whose responses are ``fields`` of angular orders 0, 1, 2, ... from stencils of odd ``size``."""
+
+    fields: tuple[int, ...]
+    size: int
+
+    @property
+    def dimension(self) -> int:
+        """Angular orders belong to the plane."""
+        return 2
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """The angular order of every field."""
+        return tuple(order for order, count in enumerate(self.fields) for _ in range(count))
+
+    @property
+    def axes(self) -> int:
+        """Components of fields belong to no direction of the grid."""
+        return 1
+
+    @property
+    def radius(self) -> int:
+        """How far a stencil looks, in pixels."""
+        return self.size // 2
+
+    @property
+    def degree(self) -> int:
+        return 2 * self.radius
+
+
+class FieldMap(Fielded):
     r"""Fields of angular orders 0, 1, 2, ... from a stream of such fields, with learned radial profiles.
 
     .. math:: v_f = \sum_c \sum_p w_{fcp}\, B_p^{(n m)} z_c
@@ -108,30 +139,6 @@ class FieldMap(Operator):
         matrix = torch.einsum("kcyx,...yx->...kc", self.kernel().detach().cpu().to(torch.complex128), waves)
         largest: Tensor = torch.linalg.eigvalsh(matrix.mH @ matrix)[..., -1]
         return largest
-
-    @property
-    def dimension(self) -> int:
-        """Angular orders belong to the plane."""
-        return 2
-
-    @property
-    def orders(self) -> tuple[int, ...]:
-        """The angular order of every field that goes out."""
-        return tuple(order for order, count in enumerate(self.fields) for _ in range(count))
-
-    @property
-    def radius(self) -> int:
-        """How far a stencil looks, in pixels."""
-        return self.size // 2
-
-    @property
-    def degree(self) -> int:
-        return 2 * self.radius
-
-    @property
-    def axes(self) -> int:
-        """Components of fields belong to no direction of the grid."""
-        return 1
 
     def extra_repr(self) -> str:
         return f"stream={self.stream}, fields={self.fields}, size={self.size}"

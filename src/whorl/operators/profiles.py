@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from whorl.foundations.types import Image, Responses
-from whorl.operators.base import Operator
 from whorl.operators.boundary import fold, mirror
+from whorl.operators.fields import Fielded
 from whorl.operators.stencils import steerable_stencils
 
 SIZE = 13
@@ -22,7 +22,7 @@ BLOCK = 4  # pixels along a side that one row of the matrix product serves
 _OVERSAMPLING = 16
 
 
-class ProfileMap(Operator):
+class ProfileMap(Fielded):
     r"""Fields :math:`v_f = \sum_p w_{fp}\, S_p^{(m)} * u` of angular orders 0, 1, 2, ...; each channel for itself.
 
     The stencils :math:`S_p^{(m)}` are orthonormal for every order; those of order 0 have the sum 0, so that a constant
@@ -48,6 +48,8 @@ class ProfileMap(Operator):
     >>> K(torch.zeros(1, 1, 16, 16)).shape, K.orders
     (torch.Size([1, 1, 1, 10, 16, 16]), (0, 0, 1, 1, 1, 2))
     """
+
+    size = SIZE
 
     def __init__(self, fields: Sequence[int]) -> None:
         super().__init__()
@@ -130,30 +132,6 @@ class ProfileMap(Operator):
     def responses(self) -> int:
         """Components of all fields together."""
         return 2 * sum(self.fields) - self.fields[0]
-
-    @property
-    def orders(self) -> tuple[int, ...]:
-        """The angular order of every field."""
-        return tuple(order for order, count in enumerate(self.fields) for _ in range(count))
-
-    @property
-    def axes(self) -> int:
-        """Components of fields belong to no direction of the grid."""
-        return 1
-
-    @property
-    def dimension(self) -> int:
-        """Angular orders belong to the plane."""
-        return 2
-
-    @property
-    def radius(self) -> int:
-        """How far a stencil looks, in pixels."""
-        return SIZE // 2
-
-    @property
-    def degree(self) -> int:
-        return 2 * self.radius
 
     def extra_repr(self) -> str:
         return f"fields={self.fields}"

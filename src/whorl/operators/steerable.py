@@ -13,15 +13,15 @@ import torch
 from torch import Tensor, nn
 
 from whorl.foundations.types import Image, Responses
-from whorl.operators.base import Operator
 from whorl.operators.boundary import fold, mirror
+from whorl.operators.fields import Fielded
 from whorl.operators.stencils import FREQUENCY, SteerableStencils, component_count, steerable_stencils
 
 CONVOLUTION = {2: torch.nn.functional.conv2d, 3: torch.nn.functional.conv3d}
 _TRANSPOSED = {2: torch.nn.functional.conv_transpose2d, 3: torch.nn.functional.conv_transpose3d}
 
 
-class SteerableMap(Operator):
+class SteerableMap(Fielded):
     r"""Fields of angular orders 0, 1, 2, ... from all image channels, with learned radial profiles.
 
     .. math:: v_f = \sum_c \sum_p w_{fcp}\, S_p^{(m)} * u_c
@@ -179,16 +179,6 @@ class SteerableMap(Operator):
         return self._dimension
 
     @property
-    def orders(self) -> tuple[int, ...]:
-        """The angular order of every field; in the plane order 0 has one operator channel, the others have two."""
-        return tuple(order for order, count in enumerate(self.fields) for _ in range(count))
-
-    @property
-    def axes(self) -> int:
-        """Components of fields belong to no direction of the grid."""
-        return 1
-
-    @property
     def stencil_error(self) -> float:
         """Bound of the relative error of the stencils under any turn, up to the fitted frequency."""
         return max(s.errors[-1] for s, count in zip(self._stencils, self.fields, strict=True) if count)
@@ -197,15 +187,6 @@ class SteerableMap(Operator):
     def stencil_shapes(self) -> tuple[tuple[int, ...], ...]:
         """Of every order."""
         return tuple(tuple(self.taps(order).shape) for order in range(len(self.fields)))
-
-    @property
-    def radius(self) -> int:
-        """How far a stencil looks, in pixels."""
-        return self.size // 2
-
-    @property
-    def degree(self) -> int:
-        return 2 * self.radius
 
     def extra_repr(self) -> str:
         return f"channels={self.channels}, fields={self.fields}, size={self.size}"
