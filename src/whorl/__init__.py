@@ -19,30 +19,10 @@ _FUNCTIONS = {
     "segment": "whorl.networks",
 }
 _FOLDERS = (
-    "activations",
-    "automatic",
-    "blocks",
-    "data",
-    "diffusivities",
-    "energies",
-    "engines",
-    "errors",
-    "evaluation",
-    "export",
-    "files",
-    "foundations",
-    "inpainting",
-    "invariance",
-    "large",
-    "metrics",
-    "models",
-    "networks",
-    "operators",
-    "schemes",
-    "steps",
-    "testing",
-    "training",
-)
+    "activations", "automatic", "blocks", "data", "diffusivities", "energies", "engines", "errors", "evaluation",
+    "export", "files", "foundations", "inpainting", "invariance", "large", "metrics", "models", "networks", "operators",
+    "schemes", "steps", "testing", "training",
+)  # fmt: skip
 
 __all__ = ["__version__", *sorted((*_FUNCTIONS, *_FOLDERS))]
 

@@ -9,20 +9,7 @@ from whorl.activations.laws import AxisAligned, Law, Variational
 from whorl.activations.tensors import SymmetricMatrix, eigenvalues, matrix_diffusivity
 
 __all__ = [
-    "Activation",
-    "Anisotropic",
-    "AxisAligned",
-    "CoherenceEnhancing",
-    "CustomLaw",
-    "EdgeContinuing",
-    "EdgeEnhancing",
-    "FeatureActivation",
-    "Isotropic",
-    "Law",
-    "SymmetricMatrix",
-    "TensorField",
-    "Uncoupled",
-    "Variational",
-    "eigenvalues",
-    "matrix_diffusivity",
-]
+    "Activation", "Anisotropic", "AxisAligned", "CoherenceEnhancing", "CustomLaw", "EdgeContinuing", "EdgeEnhancing",
+    "FeatureActivation", "Isotropic", "Law", "SymmetricMatrix", "TensorField", "Uncoupled", "Variational",
+    "eigenvalues", "matrix_diffusivity",
+]  # fmt: skip

@@ -8,17 +8,6 @@ from whorl.automatic.settings import DEFAULT_TIME, RULES, AutomaticSettings, aut
 from whorl.models.catalogue import Rule
 
 __all__ = [
-    "DEFAULT_TIME",
-    "RULES",
-    "AutomaticSettings",
-    "Filtering",
-    "NoiseModel",
-    "Rule",
-    "automatic_settings",
-    "noise_level",
-    "noise_present",
-    "noise_to_remove",
-    "rule",
-    "sample_slices",
-    "samples_of",
-]
+    "DEFAULT_TIME", "RULES", "AutomaticSettings", "Filtering", "NoiseModel", "Rule", "automatic_settings",
+    "noise_level", "noise_present", "noise_to_remove", "rule", "sample_slices", "samples_of",
+]  # fmt: skip

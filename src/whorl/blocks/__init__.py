@@ -5,13 +5,6 @@ from whorl.blocks.paper import diffusion_block, multichannel_block, multiscale_b
 from whorl.blocks.residual import MirrorFold, MirrorPad, ResNetBlock, ResNeXtBlock, literal_stencils
 
 __all__ = [
-    "DiffusionBlock",
-    "MirrorFold",
-    "MirrorPad",
-    "ResNeXtBlock",
-    "ResNetBlock",
-    "diffusion_block",
-    "literal_stencils",
-    "multichannel_block",
-    "multiscale_block",
-]
+    "DiffusionBlock", "MirrorFold", "MirrorPad", "ResNeXtBlock", "ResNetBlock", "diffusion_block", "literal_stencils",
+    "multichannel_block", "multiscale_block",
+]  # fmt: skip

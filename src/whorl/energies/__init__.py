@@ -8,15 +8,6 @@ from whorl.energies.minimise import Minimum, implicit, minimise
 from whorl.energies.potentials import Potentials
 
 __all__ = [
-    "Energy",
-    "EnergyAt",
-    "Guidance",
-    "KnownPixels",
-    "LearnedEnergy",
-    "Minimum",
-    "Potentials",
-    "QuadraticFidelity",
-    "implicit",
-    "minimise",
-    "refusal",
-]
+    "Energy", "EnergyAt", "Guidance", "KnownPixels", "LearnedEnergy", "Minimum", "Potentials", "QuadraticFidelity",
+    "implicit", "minimise", "refusal",
+]  # fmt: skip

@@ -7,14 +7,6 @@ from whorl.engines.reference import ReferenceEngine
 from whorl.engines.selection import ENGINES, advance, apply, choose, select, transformed
 
 __all__ = [
-    "ENGINES",
-    "REGISTRY",
-    "Capabilities",
-    "Engine",
-    "ReferenceEngine",
-    "advance",
-    "apply",
-    "choose",
-    "select",
+    "ENGINES", "REGISTRY", "Capabilities", "Engine", "ReferenceEngine", "advance", "apply", "choose", "select",
     "transformed",
-]
+]  # fmt: skip

@@ -9,17 +9,6 @@ from whorl.files.formats import SUFFIXES, Picture, open_reader, open_writer, rea
 from whorl.files.layout import Layout, Metadata
 
 __all__ = [
-    "SUFFIXES",
-    "Canvas",
-    "Layout",
-    "Metadata",
-    "Page",
-    "Picture",
-    "Reader",
-    "Writer",
-    "open_reader",
-    "open_writer",
-    "read",
-    "read_pages",
-    "write",
-]
+    "SUFFIXES", "Canvas", "Layout", "Metadata", "Page", "Picture", "Reader", "Writer", "open_reader", "open_writer",
+    "read", "read_pages", "write",
+]  # fmt: skip

@@ -27,27 +27,8 @@ from whorl.invariance.radius import (
 from whorl.invariance.symmetries import CUBE_SYMMETRIES, SYMMETRIES, SymmetryError, symmetry_error
 
 __all__ = [
-    "CUBE_SYMMETRIES",
-    "FINGERPRINT",
-    "PYTHAGOREAN",
-    "SOLID_TURNS",
-    "SYMMETRIES",
-    "AngleError",
-    "Filter",
-    "RadiusError",
-    "RotationError",
-    "SphereError",
-    "SymmetryError",
-    "TurnError",
-    "angle_error",
-    "coincident_points",
-    "coincident_voxels",
-    "equal_radius_error",
-    "equal_sphere_error",
-    "lattice_circle",
-    "lattice_sphere",
-    "rotation_error",
-    "solid_turn_error",
-    "symmetry_error",
-    "turn_error",
-]
+    "CUBE_SYMMETRIES", "FINGERPRINT", "PYTHAGOREAN", "SOLID_TURNS", "SYMMETRIES", "AngleError", "Filter", "RadiusError",
+    "RotationError", "SphereError", "SymmetryError", "TurnError", "angle_error", "coincident_points",
+    "coincident_voxels", "equal_radius_error", "equal_sphere_error", "lattice_circle", "lattice_sphere",
+    "rotation_error", "solid_turn_error", "symmetry_error", "turn_error",
+]  # fmt: skip

@@ -10,15 +10,5 @@ from whorl.large.stages import Stage, denoising_stages, halo, network_stages, st
 from whorl.large.windows import Window, windows
 
 __all__ = [
-    "Plan",
-    "Stage",
-    "Window",
-    "denoising_stages",
-    "halo",
-    "map",
-    "network_stages",
-    "plan",
-    "run",
-    "stages",
-    "windows",
-]
+    "Plan", "Stage", "Window", "denoising_stages", "halo", "map", "network_stages", "plan", "run", "stages", "windows",
+]  # fmt: skip

@@ -21,28 +21,8 @@ from whorl.networks.spec import NAMED, NetworkSpec
 from whorl.networks.trained import TrainedNetwork, build_network, named
 
 __all__ = [
-    "NAMED",
-    "Denoiser",
-    "DiffusionNetwork",
-    "EnergyNetwork",
-    "EnergySpec",
-    "LineNetwork",
-    "LineSpec",
-    "ModelCard",
-    "MultiscaleNetwork",
-    "NetworkSpec",
-    "PhotoNetwork",
-    "PhotoSpec",
-    "ScheduledNetwork",
-    "TrainedNetwork",
-    "available",
-    "build_network",
-    "energy_networks",
-    "field_of_view",
-    "load",
-    "load_card",
-    "named",
-    "photo_networks",
-    "segment",
+    "NAMED", "Denoiser", "DiffusionNetwork", "EnergyNetwork", "EnergySpec", "LineNetwork", "LineSpec", "ModelCard",
+    "MultiscaleNetwork", "NetworkSpec", "PhotoNetwork", "PhotoSpec", "ScheduledNetwork", "TrainedNetwork", "available",
+    "build_network", "energy_networks", "field_of_view", "load", "load_card", "named", "photo_networks", "segment",
     "volume_networks",
-]
+]  # fmt: skip

@@ -12,12 +12,5 @@ from whorl.plugin.layers import (
 )
 
 __all__ = [
-    "Cancelled",
-    "Job",
-    "contrast_range",
-    "denoise_layer",
-    "fill_layer",
-    "filter_layer",
-    "noisy_scene",
-    "preview_plane",
-]
+    "Cancelled", "Job", "contrast_range", "denoise_layer", "fill_layer", "filter_layer", "noisy_scene", "preview_plane",
+]  # fmt: skip

@@ -7,21 +7,9 @@ from whorl.schemes.fsi import extrapolation, fsi_cycle, fsi_steps
 from whorl.schemes.limits import automatic_step, l2_limit, max_min_limit
 
 __all__ = [
-    "SCHEMES",
-    "Cycles",
-    "Progress",
-    "automatic_step",
-    "check_step",
-    "equal_cycles",
-    "equal_steps",
-    "extrapolation",
-    "fed_steps",
-    "fsi_cycle",
-    "fsi_steps",
-    "growing_cycles",
-    "l2_limit",
-    "max_min_limit",
-]
+    "SCHEMES", "Cycles", "Progress", "automatic_step", "check_step", "equal_cycles", "equal_steps", "extrapolation",
+    "fed_steps", "fsi_cycle", "fsi_steps", "growing_cycles", "l2_limit", "max_min_limit",
+]  # fmt: skip
 
 SCHEMES = ("explicit", "fed", "fsi")
 """What ``scheme=`` takes."""

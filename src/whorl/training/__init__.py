@@ -7,14 +7,6 @@ from whorl.training.loop import train
 from whorl.training.pairs import Pairs, TensorPairs
 
 __all__ = [
-    "PROTOCOLS",
-    "Checkpoint",
-    "Epoch",
-    "History",
-    "Pairs",
-    "TensorPairs",
-    "TrainingConfig",
-    "read_checkpoint",
-    "train",
+    "PROTOCOLS", "Checkpoint", "Epoch", "History", "Pairs", "TensorPairs", "TrainingConfig", "read_checkpoint", "train",
     "write_checkpoint",
-]
+]  # fmt: skip
