@@ -312,15 +312,20 @@ def test_slides_stay_slides(tmp_path):
         file.write(image, **tiled)
         file.write(image[::10, ::10].copy(), **plain)
         file.write(image[: 1290 // 4 * 4 : 4, : 1031 // 4 * 4 : 4].copy(), **tiled)
-        file.write(image[:16, :90].copy(), subfiletype=1, **plain)
+        file.write(image[:16, :90].copy(), subfiletype=1, **plain | {"description": "Aperio\nlabel 90x16"})
+        file.write(image[:30, :90].copy(), subfiletype=9, compression="jpeg", **plain)
     (read,) = files.read_pages(tmp_path / "a.svs")
     files.write(tmp_path / "b.tif", read.with_colours(255.0 - read.samples))
     with tifffile.TiffFile(tmp_path / "a.svs") as old, tifffile.TiffFile(tmp_path / "b.tif") as new:
         assert new.is_svs
         assert new.pages[0].description == about
         assert [level.shape for level in new.series[0].levels] == [level.shape for level in old.series[0].levels]
-        assert [page.shape for page in new.pages] == [page.shape for page in old.pages][:3]
-        assert [page.is_tiled for page in new.pages] == [True, False, True]
+        assert [page.shape for page in new.pages] == [page.shape for page in old.pages]
+        assert [page.is_tiled for page in new.pages] == [True, False, True, False, False]
+        for seen, kept in zip(old.pages[3:], new.pages[3:], strict=True):  # label and overview are not filtered
+            assert np.array_equal(seen.asarray(), kept.asarray())
+            assert (seen.subfiletype, seen.description) == (kept.subfiletype, kept.description)
+        assert [series.name for series in new.series] == [series.name for series in old.series]
         full, small = (level.asarray() for level in new.series[0].levels)
         assert np.array_equal(full, 255 - image)
         blocks = full[:1288, :1028].astype(float).reshape(322, 4, 257, 4, 3)

@@ -81,7 +81,9 @@ class Metadata:
     white, ``premultiplied`` those whose colours were multiplied by alpha, as TIFF can hold them. ``exif`` is a raw EXIF
     block (a small TIFF) without its ``Exif`` prefix; ``xmp``, ``iptc`` and ``comment`` are raw, too. ``pyramid`` says
     that smaller copies lie beside the picture; where they are pages of a TIFF file, as in slides of Aperio, ``levels``
-    has their heights and widths, and whether they lie in tiles. ``compression`` says how a TIFF is compressed.
+    has their heights and widths, and whether they lie in tiles. ``others`` are small pictures of something else that lie
+    in the same file, such as the label of a slide: samples, layout, metadata and the kind of page (tag 254) of each.
+    ``compression`` says how a TIFF is compressed.
     ``chunks`` (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what only the same format can carry on; ``own``
     names the parts of these that other formats lose.
 
@@ -103,6 +105,7 @@ class Metadata:
     tags: tuple[Tag, ...] = field(default=(), repr=False)
     pyramid: bool = False
     levels: tuple[tuple[int, int, bool], ...] = ()
+    others: "tuple[tuple[NDArray[Any], Layout, Metadata, int], ...]" = field(default=(), repr=False)
     compression: str | None = None
     array: Mapping[str, Any] | None = field(default=None, repr=False)
     own: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -40,6 +41,11 @@ class TiffReader(Reader):
             full, cache = _full_pages(path, self.file), _Cache()
             reduced, levels = len(full) < len(self.file.pages), _flat_levels(self.file)
             self.pages = tuple(_TiffPage(path, page, cache, reduced, levels) for page in full)
+            if self.file.is_svs:
+                sizes = {(height, width) for height, width, _ in levels}
+                alone = (page for page in self.file.pages[1:] if page.shape[:2] not in sizes)
+                others = tuple(_whole(_TiffPage(path, page, cache, False, ())) for page in alone)
+                self.pages[0].metadata = replace(self.pages[0].metadata, others=others)
             if not self.pages:
                 raise FileError(f"{path}: a TIFF file without any page of full resolution. Nothing can be filtered.")
         except BaseException:
@@ -179,6 +185,13 @@ class _TiffPage(Page):
         if self.page.dtype.kind not in "bu" or bits > 16 or colours.shape != (3, 2**bits):
             raise FileError(f"{self.path}: a palette of shape {colours.shape} for {bits} bits; the file is damaged.")
         return np.ascontiguousarray(np.asarray(colours, np.uint16).T)
+
+
+def _whole(page: _TiffPage) -> tuple[NDArray[Any], Layout, Metadata, int]:
+    """All of a small page that is passed on as it is, and its kind."""
+    check_size(page.path, page.layout.width, page.layout.height)
+    samples = page.read(0, page.layout.height, 0, page.layout.width)
+    return samples, page.layout, replace(page.metadata, compression=None), int(page.page.subfiletype)
 
 
 def _full_pages(path: Path, file: Any) -> list[Any]:

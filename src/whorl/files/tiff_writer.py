@@ -66,7 +66,8 @@ class TiffWriter(Writer):
         """Write pyramids, directories and header."""
         self.stream.seek(0, 2)
         marked = not _starts(self.canvases[0].metadata, b"Aperio")  # whose slides do not mark their smaller sizes
-        pages = [[page.tags(), *(level.tags(reduced=marked) for level in page.pyramid())] for page in self.canvases]
+        pages = [[page.tags(), *(level.tags(int(marked)) for level in page.pyramid())] for page in self.canvases]
+        pages += [[self._other(*other)] for other in self.canvases[0].metadata.others]
         length = self.stream.tell() + sum(
             sum(len(tag.data) + 40 for tag in tags) + 128 for table in pages for tags in table
         )
@@ -82,6 +83,12 @@ class TiffWriter(Writer):
                 self._put(link, start.to_bytes(8 if big else 4, "little"))
                 link = following
         self._put(0, b"II+\0\x08\0\0\0" if big else b"II*\0")
+
+    def _other(self, samples: NDArray[Any], layout: Layout, metadata: Metadata, kind: int) -> list[Tag]:
+        """Write a small picture that is passed on as it is."""
+        page = _Packed(self.stream, layout, metadata, layout.shape[:2], tiled=False)
+        page.write(0, 0, samples)
+        return page.tags(kind)
 
     def _directory(self, tags: list[Tag], big: bool) -> tuple[int, int]:
         """Write one directory at the end, at an even place: that place, and where its link to the next one lies."""
@@ -110,13 +117,13 @@ class _TiffCanvas(Canvas):
         """Smaller and smaller copies, each half the size of the one before, where the page shall have them."""
         return []
 
-    def tags(self, reduced: bool = False) -> list[Tag]:
-        """The directory of the page."""
+    def tags(self, kind: int = 0) -> list[Tag]:
+        """The directory of a page of that kind: 0 for whole pictures."""
         layout, rows, columns = self.layout, *self.segment
         samples, bits = layout.channels, 8 * layout.dtype.itemsize
         table = {tag.code: tag for tag in description(layout, self.metadata)}
         own = [
-            numbers(254, LONG, int(reduced)),
+            numbers(254, LONG, kind),
             numbers(256, LONG, layout.width),
             numbers(257, LONG, layout.height),
             numbers(258, SHORT, *[bits] * samples),
