@@ -63,7 +63,7 @@ def test_the_sheet_holds_both_pictures_and_their_difference(tmp_path, whorl_comm
     before = listing(tmp_path)
     answer = whorl_command(*words[:-1], "-f", "-n")
     assert (answer.code, listing(tmp_path)) == (2, before)
-    assert "--compare draws the result of one file" in answer.err
+    assert "--compare draws results. Leave out --dry-run" in answer.err
 
 
 def test_a_large_picture_is_shown_small_and_where_most_has_changed(tmp_path, whorl_command):
@@ -95,16 +95,74 @@ def test_the_busiest_part_and_the_middle():
     assert left + 10 >= 56
 
 
-def test_volumes_have_no_such_sheet(tmp_path, whorl_command):
+def test_of_several_results_the_sheets_lie_in_a_folder(tmp_path, whorl_command):
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    names = ["a.png", "a.tif", "deep/b.png"]
+    for number, name in enumerate(names):
+        Image.fromarray(noisy(20, 30 + number, 1)[..., 0]).save(tmp_path / "in" / name)
+    words = ("filter", "-c", 9, "-t", 1, tmp_path / "in", tmp_path / "out", "--compare")
+    answer = whorl_command(*words, tmp_path / "one.png")
+    assert (answer.code, listing(tmp_path / "out")) == (2, [])
+    assert "one.png: there are several results. Name a folder for their sheets." in answer.err
+    answer = whorl_command(*words, tmp_path / "sheets", "--json")
+    assert answer.code == 0, answer.err
+    sheets = [tmp_path / "sheets" / name for name in ("a.png", "a.tif.png", "deep/b.png")]
+    assert [file["compare"] for file in json.loads(answer.out)["files"]] == [*map(str, sheets)]
+    for name, path in zip(names, sheets, strict=True):
+        result = np.array(Image.open(tmp_path / "out" / name)).astype(int)
+        zoom = SIDE // 2 // result.shape[1]
+        shown = panels(path, *(zoom * size for size in result.shape))[1]
+        assert np.array_equal(shown[::zoom, ::zoom, 0], result)
+    again = whorl_command(*words, tmp_path / "sheets", "-f")
+    assert again.code == 0, again.err
+
+
+@pytest.mark.parametrize("kind", ["mrc", "nifti", "tiff"])
+def test_of_a_volume_three_slices_are_shown(tmp_path, whorl_command, kind):
+    """Each as it lies in the middle, in its true proportions; also of the stack that only ``--volume`` names one."""
+    volume = np.random.default_rng(0).normal(0, 9, (9, 32, 64)).astype("f4")
+    volume[:, :, 20:] += 200
+    name, told = {"mrc": "a.mrc", "nifti": "a.nii.gz", "tiff": "a.tif"}[kind], ["--volume"] * (kind == "tiff")
+    if kind == "mrc":
+        with pytest.importorskip("mrcfile").new(tmp_path / name) as file:
+            file.set_data(volume)
+            file.voxel_size = (1.0, 1.0, 2.0)  # x, y, z
+    elif kind == "nifti":
+        nibabel = pytest.importorskip("nibabel")
+        nibabel.save(nibabel.Nifti1Image(volume.T, np.diag([1.0, 1.0, 2.0, 1.0])), tmp_path / name)
+    else:
+        pytest.importorskip("tifffile").imwrite(tmp_path / name, volume)
+    words = ("filter", *told, "-c", 20, "-t", 1, tmp_path / name, tmp_path / f"b{name[1:]}", "--compare")
+    answer = whorl_command(*words, tmp_path / "sheet.png")
+    assert answer.code == 0, answer.err
+    depth = 18 if kind != "tiff" else 9  # voxels in units of those along x
+    top = TOP
+    for size, middle in (((32, 64), volume[4]), ((depth, 64), volume[:, 15]), ((depth, 32), volume[:, :, 31])):
+        height, width = (round(SIDE * side / max(size)) for side in size)
+        before, after, difference = panels(tmp_path / "sheet.png", height, width, top)
+        rows, columns = ((2 * np.arange(n) + 1) * side // (2 * n)
+                         for n, side in zip(middle.shape, (height, width), strict=True))  # fmt: skip
+        low, high = np.quantile(middle, (0.002, 0.998))
+        expected = np.clip((middle - low) * 255 / (high - low), 0, 255)
+        assert np.abs(before[rows][:, columns, 0] - expected).max() <= 1
+        assert after[rows][:, columns, 0].std(0).mean() < 0.8 * before[rows][:, columns, 0].std(0).mean()
+        assert difference.std() > 10
+        top += height + LINE + MARGIN
+    answer = whorl_command(*words, tmp_path / "other.png", "-f", "--preview")
+    assert (answer.code, (tmp_path / "other.png").exists()) == (2, False)
+
+
+@pytest.mark.parametrize("told", [("--report", "sheet.png"), ("--compression", "zstd")])
+def test_what_volumes_have_not_is_refused(tmp_path, whorl_command, told):
     mrcfile = pytest.importorskip("mrcfile")
     with mrcfile.new(tmp_path / "a.mrc") as file:
         file.set_data(np.random.default_rng(0).normal(size=(6, 7, 8)).astype("f4"))
-    words = ("filter", "-c", 1, tmp_path / "a.mrc", tmp_path / "b.mrc")
-    for told in (("--compare", tmp_path / "sheet.png"), ("--compression", "zstd")):
-        answer = whorl_command(*words, *told)
-        assert (answer.code, answer.err.count("\n")) == (2, 1)
-        assert "is for pictures, and this is a volume" in answer.err
-    assert [path.name for path in tmp_path.iterdir()] == ["a.mrc"]
+    before = listing(tmp_path)
+    told = (told[0], tmp_path / told[1]) if told[0] == "--report" else told
+    answer = whorl_command("denoise", "--noise", 1, tmp_path / "a.mrc", tmp_path / "b.mrc", *told)
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "is for pictures, and this is a volume" in answer.err
+    assert listing(tmp_path) == before
 
 
 @pytest.mark.parametrize("verb", ["filter", "denoise"])

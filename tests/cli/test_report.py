@@ -69,12 +69,12 @@ def test_a_model_that_does_not_fit_is_said_in_the_summary(tmp_path, whorl_comman
 
 
 @pytest.mark.parametrize("words", [("a.png", "c.png", "out"), ("-n", "a.png", "b.png")])
-def test_a_report_is_about_one_result(tmp_path, whorl_command, words):
+def test_a_report_needs_results_and_a_name_for_each(tmp_path, whorl_command, words):
     save(tmp_path / "a.png", noisy(1))
     save(tmp_path / "c.png", noisy(1))
     before = listing(tmp_path)
     given = [tmp_path / word if word != "-n" else word for word in words]
     answer = whorl_command("denoise", *given, "--report", tmp_path / "sheet.png")
     assert (answer.code, answer.err.count("\n")) == (2, 1)
-    assert "--report draws the result of one file" in answer.err
+    assert "Leave out --dry-run" in answer.err or "Name a folder for their sheets" in answer.err
     assert listing(tmp_path) == before

@@ -66,13 +66,13 @@ class Batch:
         """Filter every pair of ``IN... OUT``, and describe it; exit code 2 in the end where one failed."""
         apart = self.cluster is not None or any(map(is_remote, paths))
         found = Jobs([self._stores(paths)]) if apart else jobs(paths, self.force)
-        self._check_sheets(len(found.pairs))
+        sheets = self._sheets([target for _, target in found.pairs], paths[-1])
         records: list[dict[str, Any]] = [{"input": str(path), "error": error} for path, error in found.closed]
         logging.getLogger("tifffile").setLevel(logging.CRITICAL)  # damaged files are told of once, by our own line
         with progress(self.treatment.doing, total=len(found.pairs), quiet=self.quiet or self.dry_run) as advance:
             for source, target in found.pairs:
                 records.append(self._one(source, target, None if self.dry_run else advance, apart))
-                self._draw(records[-1])
+                self._draw(records[-1], sheets.get(target, {}))
                 if not self.as_json:
                     self._tell(records[-1])
         skipped = [str(path) for path in found.skipped]
@@ -88,20 +88,33 @@ class Batch:
             raise typer.Exit(1 if any("bug" in record for record in records) else 2)
         return records
 
-    def _check_sheets(self, count: int) -> None:
+    def _sheets(self, targets: Sequence[Path], out: Path) -> dict[Path, dict[str, Path]]:
+        """Where the sheets about every result go: into the file that was named, or the folder, for several results."""
+        found: dict[Path, dict[str, Path]] = {target: {} for target in targets}
         for name, path in self.sheets.items():
-            check_target(path, self.force)
-            if count != 1 or self.dry_run:
-                raise ValueError(f"--{name} draws the result of one file. Give one file, and no --dry-run.")
+            if self.dry_run or self.preview is not None:
+                raise ValueError(f"--{name} draws results. Leave out --dry-run and --preview.")
+            if len(targets) > 1 and path.suffix:
+                raise ValueError(f"--{name} {path}: there are several results. Name a folder for their sheets.")
+            taken: set[Path] = set()
+            for target in targets:
+                below = target.relative_to(out) if out in target.parents else Path(target.name)
+                sheet = path / below.with_suffix(".png") if len(targets) > 1 else path
+                sheet = sheet if sheet not in taken else path / below.with_name(f"{below.name}.png")
+                check_target(sheet, self.force)
+                taken.add(sheet)
+                found[target][name] = sheet
+        return found
 
-    def _draw(self, record: dict[str, Any]) -> None:
+    def _draw(self, record: dict[str, Any], sheets: dict[str, Path]) -> None:
         """Draw the sheets about a file that were asked for."""
         from whorl.cli.compare import write_compare
         from whorl.cli.report import write_report
 
-        for name, path in self.sheets.items() if "error" not in record else ():
+        for name, path in sheets.items() if "error" not in record else ():
+            path.parent.mkdir(parents=True, exist_ok=True)
             if name == "compare":
-                write_compare(record, summary(record["pages"]), path, self.force)
+                write_compare(record, summary(record["pages"]), path, self.force, self.volume)
             else:
                 write_report(record, path, self.force)
             record[name] = str(path)
@@ -131,7 +144,7 @@ class Batch:
         how = replace(self.how, advance=advance)
         if (file := self._opened(source)) is not None:
             with file:
-                told = "--compare" if "compare" in self.sheets else "--compression" if self.compression else ""
+                told = "--report" if "report" in self.sheets else "--compression" if self.compression else ""
                 if told:
                     raise ValueError(f"{source}: {told} is for pictures, and this is a volume. Leave it out.")
                 return self._volume(file, target, how)

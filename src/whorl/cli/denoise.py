@@ -49,7 +49,9 @@ def command(
     report: Annotated[
         Path | None,
         option(
-            "--report FILE", "Draw picture, result, what was removed and the noise, with the numbers, into this file."
+            "--report FILE",
+            "Draw picture, result, what was removed and the noise, with the numbers, into this file; for several, into "
+            "a folder.",
         ),
     ] = None,
     cluster: Cluster = None,

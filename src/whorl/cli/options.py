@@ -108,7 +108,11 @@ Compression = Annotated[
     option("--compression", "Of TIFF output. auto: JPEG for what was JPEG, otherwise deflate, which loses nothing."),
 ]
 Compare = Annotated[
-    Path | None, option("--compare FILE", "Draw picture, result and their difference into this file, a PNG.")
+    Path | None,
+    option(
+        "--compare FILE",
+        "Draw picture or slices, result and their difference into this file, a PNG; for several, into a folder.",
+    ),
 ]
 Force = Annotated[bool, option("--force -f", "Overwrite an output that exists.")]
 
