@@ -81,8 +81,8 @@ class Metadata:
     white, ``premultiplied`` those whose colours were multiplied by alpha, as TIFF can hold them. ``exif`` is a raw EXIF
     block (a small TIFF) without its ``Exif`` prefix; ``xmp``, ``iptc`` and ``comment`` are raw, too. ``pyramid`` says
     that smaller copies lie beside the picture; where they are pages of a TIFF file, as in slides of Aperio, ``levels``
-    has their heights and widths, and whether they lie in tiles. ``others`` are small pictures of something else that lie
-    in the same file, such as the label of a slide: samples, layout, metadata and the kind of page (tag 254) of each.
+    has their heights and widths, and whether they lie in tiles. ``others`` are small pictures of something else in the
+    same file, such as the label of a slide: samples, layout, metadata and the kind of page (tag 254) of each.
     ``compression`` says how a TIFF is compressed.
     ``chunks`` (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what only the same format can carry on; ``own``
     names the parts of these that other formats lose.
