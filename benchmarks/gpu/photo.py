@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from benchmarks.gpu.clock import DEVICE, timed
 from benchmarks.gpu.report import Rows, measured
-from whorl.engines.cuda.learned.gated import Tiling
+from whorl.engines.cuda.learned.gated import GatedTiling
 from whorl.networks import load
 from whorl.networks.photo import PhotoNetwork
 
@@ -137,13 +137,13 @@ def tilings() -> Rows:
                 u = block(u, k, level)
 
         for kernel in ("gates",) if network.spec.rho else ("analysis", "synthesis"):
-            kept = getattr(Tiling, kernel)
+            kept = getattr(GatedTiling, kernel)
             for tile in TILES:
-                setattr(Tiling, kernel, tile)
+                setattr(GatedTiling, kernel, tile)
                 try:
                     best, median = timed(several, calls=1)
                 finally:
-                    setattr(Tiling, kernel, kept)
+                    setattr(GatedTiling, kernel, kept)
                 found.append({"method": f"{name}, {kernel}, {tile}", "best_s": best, "median_s": median})
                 print(f"   {name:10s} {kernel:9s} {tile!s:18s} {1e6 * best:8.1f} us", flush=True)
     return found

@@ -13,7 +13,7 @@ from whorl import engines
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock
 from whorl.blocks.guided import GuidedBlock
-from whorl.engines.cuda.learned.gated import Tiling
+from whorl.engines.cuda.learned.gated import GatedTiling
 from whorl.operators import SteerableMap
 from whorl.steps import GatedNumbers
 
@@ -53,7 +53,7 @@ def main() -> None:
     torch.manual_seed(1)
     found: dict[str, Any] = {}
     large = (16, 16, 4, None)  # the interpreter pays per program: few tiles, large ones
-    Tiling.analysis = Tiling.gates = Tiling.synthesis = large
+    GatedTiling.analysis = GatedTiling.gates = GatedTiling.synthesis = large
     plain = gated((5, 3, 2)).eval()
     smoothed = gated((17, 3, 2), rho=1, levelled=True).eval()
     for name, block in {"plain": plain, "stable": stable().eval(), "guided": guided().eval()}.items():
@@ -65,11 +65,11 @@ def main() -> None:
         smoothed.to(DEVICE), u, torch.tensor([0.4, -0.7], device=DEVICE)[:, None, None, None]
     )
     # Several tiles, some of which end inside and beyond the picture.
-    Tiling.analysis = Tiling.synthesis = (4, 8, 2, None)
-    Tiling.programs = 3
+    GatedTiling.analysis = GatedTiling.synthesis = (4, 8, 2, None)
+    GatedTiling.programs = 3
     u = torch.randn(1, 6, 9, 13, device=DEVICE)
     found["tiles"] = error(plain, u)
-    Tiling.analysis = Tiling.synthesis = large
+    GatedTiling.analysis = GatedTiling.synthesis = large
     # Streams handed on, between blocks with other bounds, as large as they are and far beyond float16.
     other = gated((5, 3, 2)).eval().to(DEVICE)
     for size in (1.0, 1e9):

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import spsolve
 
 from whorl import inpainting, models
-from whorl.inpainting import windows
+from whorl.inpainting import bands
 from whorl.inpainting.images import METHODS, method
 from whorl.inpainting.pyramid import Level
 from whorl.schemes import fsi_steps
@@ -247,7 +247,7 @@ def test_engines_agree(name):
 
 
 @pytest.mark.parametrize("engine", ["reference", "auto"])
-def test_windows_give_the_bits_of_the_whole(engine, monkeypatch):
+def test_bands_give_the_bits_of_the_whole(engine, monkeypatch):
     """Also where a window has no known pixel, and for every image of a batch."""
     pairs = [scene(shape=(150, 20), seed=seed) for seed in (1, 2)]
     image, known = (torch.cat(parts) for parts in zip(*pairs, strict=True))
@@ -258,11 +258,11 @@ def test_windows_give_the_bits_of_the_whole(engine, monkeypatch):
 
     def cycle():
         with torch.no_grad():
-            return windows.cycle(windows.pieces(model, Level(u, known), 6), u, move, 0.7, taus, mixes, engine)
+            return bands.cycle(bands.pieces(model, Level(u, known), 6), u, move, 0.7, taus, mixes, engine)
 
     whole, along = cycle()
-    monkeypatch.setattr(windows, "LARGE", 600)
-    assert len(list(windows.windows(150, 20, 20))) > 3
+    monkeypatch.setattr(bands, "LARGE", 600)
+    assert len(list(bands.bands(150, 20, 20))) > 3
     pieces, shares = cycle()
     assert torch.equal(pieces, whole)
     assert shares == pytest.approx(along, rel=1e-9)
@@ -270,10 +270,10 @@ def test_windows_give_the_bits_of_the_whole(engine, monkeypatch):
 
 def test_no_window_is_thinner_than_its_halo():
     for rows, halo in ((100, 30), (95, 7), (10, 20)):
-        found = list(windows.windows(rows, 10**9, halo))
+        found = list(bands.bands(rows, 10**9, halo))
         assert min(window.last - window.first for window in found) >= min(halo, rows)
         assert [window.first for window in found[1:]] == [window.last for window in found[:-1]]
-    assert len(list(windows.windows(5, 10**9, 0))) == 5
+    assert len(list(bands.bands(5, 10**9, 0))) == 5
 
 
 def test_the_distance_is_that_of_one_sample_however_many_channels_there_are():

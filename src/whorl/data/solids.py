@@ -13,7 +13,7 @@ from whorl.errors import ShapeError
 Solid = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Grey values at points ``(x, y, z)``, for tensors that broadcast."""
 
-Row = tuple[int, int, int]
+WholeNumbers = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class SolidTurn:
     60.0
     """
 
-    rows: tuple[Row, Row, Row] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    rows: tuple[WholeNumbers, WholeNumbers, WholeNumbers] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     norm: int = 1
 
     def __post_init__(self) -> None:

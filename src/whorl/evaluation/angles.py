@@ -53,9 +53,6 @@ class Store:
             write_bytes(self.path, (text + "\n").encode())
 
 
-Denoiser = Callable[[Tensor], Tensor]
-
-
 @dataclass(frozen=True)
 class AngleTable:
     """Mean squared errors ``(angles, images)`` in squared grey values, and what follows from them.
@@ -154,7 +151,7 @@ class TestScenes:
 
 
 def evaluate(
-    denoise: Denoiser,
+    denoise: Callable[[Tensor], Tensor],
     scenes: TestScenes,
     *,
     batch: int = 10,

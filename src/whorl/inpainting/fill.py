@@ -18,9 +18,9 @@ from torch import Tensor
 from whorl import engines
 from whorl.foundations import validation
 from whorl.foundations.types import Image
+from whorl.inpainting.bands import cycle, pieces
 from whorl.inpainting.patches import around
 from whorl.inpainting.pyramid import Level, finer, pyramid
-from whorl.inpainting.windows import cycle, pieces
 from whorl.models import Model
 from whorl.operators import Hessian, Laplacian
 from whorl.schemes import fsi_steps

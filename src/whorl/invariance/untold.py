@@ -75,7 +75,7 @@ class Sight:
 
 
 @dataclass(frozen=True)
-class Row:
+class Figures:
     """What was measured of one filter: PSNR in dB, the error of every turn, and what the filter was told."""
 
     name: str
@@ -84,14 +84,14 @@ class Row:
     told: str = "nothing"
 
 
-def measured(name: str, filter: Callable[[Tensor], Tensor], sight: Sight, told: str = "nothing") -> Row:
+def measured(name: str, filter: Callable[[Tensor], Tensor], sight: Sight, told: str = "nothing") -> Figures:
     """A filter of float32 pictures ``(1, 1, y, x)``, as files are filtered."""
     found = turned_changes("measured", filter, sight.noisy, list(TURNS.values()), SIZE, MARGIN, torch.float32, "cpu")
     errors = {turn: TurnError.of(0.0, *changes).relative for turn, changes in zip(TURNS, found, strict=True)}
-    return Row(name, sight.psnr(filter(sight.noisy().float())), errors, told)
+    return Figures(name, sight.psnr(filter(sight.noisy().float())), errors, told)
 
 
-def beside_others(ours: Mapping[tuple[str, str], Plane], sight: Sight | None = None) -> Iterator[Row]:
+def beside_others(ours: Mapping[tuple[str, str], Plane], sight: Sight | None = None) -> Iterator[Figures]:
     """The noisy picture, our filters by name and what they are told, and the others, each at its best strength."""
     sight = sight or Sight()
     yield measured("the noisy picture", lambda u: u, sight, "–")

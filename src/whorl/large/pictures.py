@@ -34,7 +34,7 @@ Choose = Callable[[Sequence[Page]], Iterable[Sequence[Stage]]]
 
 
 @dataclass(frozen=True)
-class Job:
+class Filtered:
     """What a file holds, how it was or would be filtered, and whether a former run was gone on with."""
 
     layouts: tuple[Layout, ...]
@@ -51,7 +51,7 @@ def filter_file(
     pages: Pages = "separate",
     dry_run: bool = False,
     compression: str | None = None,
-) -> Job:
+) -> Filtered:
     """Filter a picture file into another; the target appears when it is complete, or not at all.
 
     Parameters
@@ -82,7 +82,7 @@ def filter_file(
             check_writable(target, frames)
             chosen = zip(found, choose(found), strict=True)
             planned = tuple(_plan(page, tuple(stages), (1, 1), how) for page, stages in chosen)
-            return Job(tuple(page.layout for page in found), planned)
+            return Filtered(tuple(page.layout for page in found), planned)
         plans: list[Plan] = []
         resumed = False
         with journals(target) as begin, open_writer(target, frames, how.force) as writer:
@@ -98,7 +98,7 @@ def filter_file(
                     resumed = resumed or journal.resumed
                 with _unrolled(page, plans[-1], target.parent) as rows:
                     _filter_page(rows, canvas, plans[-1], each, target.parent, journal)
-        return Job(tuple(page.layout for page in found), tuple(plans), resumed)
+        return Filtered(tuple(page.layout for page in found), tuple(plans), resumed)
 
 
 def colours_of(page: Page) -> Callable[[Window], NDArray[Any]]:

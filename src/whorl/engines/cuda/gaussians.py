@@ -12,7 +12,7 @@ NEGLIGIBLE = 2.0**-32
 PADDING = 8
 """Zeros behind the weights of a table: a thread holds at most eight outputs, and looks past the end for the others."""
 
-Taps = tuple[tuple[tuple[float, ...], ...], ...]
+GaussiansByScale = tuple[tuple[tuple[float, ...], ...], ...]
 """For every scale and axis the weights from the middle on."""
 
 
@@ -25,7 +25,7 @@ class Gaussians(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def gaussians(taps: Taps, axis: int, device: torch.device) -> tuple[Gaussians, Tensor]:
+def gaussians(taps: GaussiansByScale, axis: int, device: torch.device) -> tuple[Gaussians, Tensor]:
     """Of several Gaussians along one axis, and the table of their weights, on the device once and for all."""
     kept = [[tuple(w for w in weights if w >= NEGLIGIBLE) for weights in scale] for scale in taps]
     skip = next((i for i, scale in enumerate(kept) if max(map(len, scale)) > 1), len(taps))  # along both axes

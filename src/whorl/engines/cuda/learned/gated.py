@@ -38,7 +38,7 @@ ROUNDS = 64
 _prepared: Any = WeakTensorKeyDictionary()  # streams that kernels made, and what they left for the next application
 
 
-class Tiling:
+class GatedTiling:
     """How the work is cut; none of it changes a result."""
 
     analysis = (4, 16, 4, None)  # rows and columns of a tile, warps, most registers of a thread
@@ -141,7 +141,7 @@ def _begun(given: Tensor, u: Tensor, found: Matrices, margin: int) -> Prepared:
         prepared.peaks[0] = torch.linalg.vector_norm(u.flatten(1), math.inf, dim=1)
     if prepared.unit * prepared.reach > largest:
         prepared.unit, prepared.reach, prepared.scaled_by = largest, 1.0, prepared.number
-        BY, BX, _, _ = Tiling.analysis
+        BY, BX, _, _ = GatedTiling.analysis
         copy_kernel[-(-W // BX), -(-H // BY), n](
             u, prepared.copy, prepared.peaks, largest, prepared.number * n, H, W, C=C, CB=found.channels, MARGIN=margin,
             BY=BY, BX=BX,
@@ -155,14 +155,14 @@ def _fields(prepared: Prepared, found: Matrices, numbers: Tensor) -> Tensor:
     own, now = int(len(numbers) > 1), prepared.number * len(u)
     sizes = {"F": found.fields, "S": found.stored, "FAST": not interpreted()}
     _start(
-        analysis_kernel, Tiling.analysis, v.shape,
+        analysis_kernel, GatedTiling.analysis, v.shape,
         u, v, found.analysis, found.gate, numbers, prepared.peaks, prepared.unit, found.field_unit,
         prepared.scaled_by * len(u), now, own, C=u.shape[3], CB=found.channels, T=Stencils(found.taps),
         GATED=not gated, **sizes,
     )  # fmt: skip
     for target in gated:  # where invariants are smoothed, gates come later
         _start(
-            gate_kernel, Tiling.gates, target.shape,
+            gate_kernel, GatedTiling.gates, target.shape,
             v, target, found.gate, numbers, prepared.peaks, found.field_unit, now, own, **sizes,
         )  # fmt: skip
     return prepared.fields[-1]
@@ -175,7 +175,7 @@ def _stepped(
     n = len(u)
     out, number, unit = torch.empty_like(u), prepared.number, found.copy_unit(growth)
     _start(
-        synthesis_kernel, Tiling.synthesis, u.shape,
+        synthesis_kernel, GatedTiling.synthesis, u.shape,
         v, u, out, prepared.copy, found.synthesis, tau, prepared.peaks, found.field_unit, unit, number * n,
         (number + 1) * n, C=u.shape[3], CB=found.channels, F=found.fields, S=found.stored,
         T=Stencils(found.transposed_taps), MARGIN=margin,
@@ -190,7 +190,7 @@ def _start(kernel: Any, tile: tuple[Any, ...], shape: Sequence[int], *arguments:
     """Start a kernel whose programs work on tiles of so many pictures, several of them one below the other."""
     (n, high, wide, _), (BY, BX, warps, registers) = shape, tile
     across, down = -(-wide // BX), -(-high // BY)
-    steps = max(1, down * across * n // Tiling.programs)
+    steps = max(1, down * across * n // GatedTiling.programs)
     kernel[across * -(-down // steps), n](
         *arguments, high, wide, steps, **constants, BY=BY, BX=BX, num_warps=warps, num_stages=1, maxnreg=registers,
         enable_fp_fusion=False,

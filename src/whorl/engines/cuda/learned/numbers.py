@@ -25,7 +25,7 @@ TOP = 60000.0
 POWER = -1 / math.log(2.0)
 r"""The logistic function is :math:`1 / (1 + 2^p)` with the power :math:`p = -z / \log 2`."""
 
-Taps = tuple[tuple[tuple[float, ...], ...], ...]
+StencilWeights = tuple[tuple[tuple[float, ...], ...], ...]
 
 _known: WeakKeyDictionary[GatedForm, "Matrices"] = WeakKeyDictionary()
 
@@ -56,8 +56,8 @@ class Matrices:
     stored: tuple[int, ...]
     analysis: tuple[Tensor, ...]
     synthesis: tuple[Tensor, ...]
-    taps: Taps
-    transposed_taps: Taps
+    taps: StencilWeights
+    transposed_taps: StencilWeights
     gate: Tensor
     places: Tensor
     responses: float
@@ -151,7 +151,7 @@ def _filled(count: int) -> int:
     return max(SMALLEST, 1 << (count - 1).bit_length())
 
 
-def _stencils(K: Factors) -> tuple[Taps, list[Tensor]]:
+def _stencils(K: Factors) -> tuple[StencilWeights, list[Tensor]]:
     """Taps and mixing ``(p, channels, fields)`` of an operator for stencils that need fewer products.
 
     Of as many orbits as there are stencils, each stencil has the tap 1 on one and 0 on the others: these are
@@ -170,7 +170,7 @@ def _stencils(K: Factors) -> tuple[Taps, list[Tensor]]:
 
 
 def _bounds(
-    taps: Taps, mixing: list[Tensor], transposed_taps: Taps, transposed_mixing: list[Tensor]
+    taps: StencilWeights, mixing: list[Tensor], transposed_taps: StencilWeights, transposed_mixing: list[Tensor]
 ) -> tuple[float, float, float]:
     """Of a stream of numbers in [-1, 1]: the largest sums of pixels and of fields, and what is added to it at most."""
     responses, fields = _response_bounds(taps), 0.0
@@ -187,7 +187,7 @@ def _power_below(x: float) -> float:
     return float(2.0 ** math.floor(math.log2(x)))
 
 
-def _response_bounds(taps: Taps) -> list[Tensor]:
+def _response_bounds(taps: StencilWeights) -> list[Tensor]:
     """For each stencil of each order the sum of its absolute taps; of order 2 that of the larger component."""
     sizes = torch.tensor([[1, 4, 4, 4, 4, 8], [2, 2, 4, 4, 4, 4], [4, 4, 8, 4, 4, 8]], dtype=torch.float32)
     sums = [torch.tensor(each).abs() * size for each, size in zip(taps, sizes, strict=True)]

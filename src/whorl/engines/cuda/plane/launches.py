@@ -9,7 +9,7 @@ import triton
 from torch import Tensor
 
 from whorl.engines.cuda.diffusivity import Law
-from whorl.engines.cuda.gaussians import Gaussians, Taps, gaussians
+from whorl.engines.cuda.gaussians import Gaussians, GaussiansByScale, gaussians
 from whorl.engines.cuda.plane.coupling import along_kernel, couple_kernel, law_kernel
 from whorl.engines.cuda.plane.divergence import divergence_kernel
 from whorl.engines.cuda.plane.smoothing import along_x_kernel, along_y_kernel, gather_kernel
@@ -148,7 +148,7 @@ class Launches:
         return both[:size], both[size:]
 
     def _smooth(
-        self, source: Tensor, taps: Taps, planes: int, a: Tensor | None = None, b: Tensor | None = None
+        self, source: Tensor, taps: GaussiansByScale, planes: int, a: Tensor | None = None, b: Tensor | None = None
     ) -> Tensor:
         """All Gaussians of the source, in b by way of a."""
         stride = planes * self.height * self.width
@@ -162,13 +162,13 @@ class Launches:
         self._along_x(a, b, taps, stride, planes)
         return b
 
-    def _down(self, tile: tuple[int, ...], taps: Taps) -> tuple[Cut, int, Gaussians, Tensor]:
+    def _down(self, tile: tuple[int, ...], taps: GaussiansByScale) -> tuple[Cut, int, Gaussians, Tensor]:
         """The cut for Gaussians along y, warps, and the weights."""
         G, table = gaussians(taps, 0, self.device)
         far, exact = max(G.radii) + tile[0] * tile[1] > self.height, self.width % (4 * tile[2]) == 0
         return *self._cut(tile, FAR=far, EXACT=exact), G, table
 
-    def _along_x(self, source: Tensor, target: Tensor, taps: Taps, stride: int, planes: int) -> None:
+    def _along_x(self, source: Tensor, target: Tensor, taps: GaussiansByScale, stride: int, planes: int) -> None:
         G, table = gaussians(taps, 1, self.device)
         if G.skip == len(taps):
             return
