@@ -1,6 +1,6 @@
 """Result files: one JSON document for a suite, a machine and a device, written case by case.
 
-``results/<version>/<suite>--<machine>--<device>.json``. A case is the smallest thing that can be measured fairly on its
+``results/<suite>--<machine>--<device>.json``. A case is the smallest thing that can be measured fairly on its
 own (all methods interleaved); it is written as soon as it is finished, so that a run that was stopped goes on where it
 was. Files are written beside and renamed: never half a document.
 """
@@ -37,7 +37,7 @@ class Document:
     def __init__(self, suite: str, command: str, device: str = "cpu", folder: Path = FOLDER) -> None:
         import whorl
 
-        self.path = path_of(suite, whorl.__version__, machine.slug(device), device, folder)
+        self.path = path_of(suite, machine.slug(device), device, folder)
         self._now = {"date": time.strftime("%Y-%m-%d"), "commit": machine.commit()}
         self.content: dict[str, Any] = {
             "schema": SCHEMA,
@@ -70,12 +70,12 @@ class Document:
         os.replace(beside, self.path)
 
 
-def path_of(suite: str, version: str, machine_name: str, device: str, folder: Path = FOLDER) -> Path:
-    return folder / version / f"{suite}--{machine_name}--{device}.json"
+def path_of(suite: str, machine_name: str, device: str, folder: Path = FOLDER) -> Path:
+    return folder / f"{suite}--{machine_name}--{device}.json"
 
 
 def documents(folder: Path = FOLDER) -> Iterator[tuple[Path, dict[str, Any]]]:
-    for path in sorted(folder.glob("*/*.json")):
+    for path in sorted(folder.glob("*.json")):
         yield path, json.loads(path.read_text())
 
 

@@ -8,7 +8,7 @@ A picture turned by any angle comes out as the same result, turned. The folders 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _FUNCTIONS = {
     "denoise": "whorl.denoising",

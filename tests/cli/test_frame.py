@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import whorl
 from whorl.cli import main
 
 SRC = Path(main.__file__).parents[2]
@@ -88,7 +89,7 @@ def test_help_lists_exactly_the_verbs_that_exist_and_imports_no_torch():
 
 def test_module_entry_prints_the_version():
     answer = invoke("--version")
-    assert (answer.returncode, answer.stdout) == (0, "whorl 0.1.0\n")
+    assert (answer.returncode, answer.stdout) == (0, f"whorl {whorl.__version__}\n")
 
 
 def test_unknown_verb_is_a_wrong_request():
