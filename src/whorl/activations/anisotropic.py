@@ -13,7 +13,7 @@ from whorl.operators.cell_smoothing import CellSmoothing
 
 
 class Scalar(Activation):
-    """Base of those that multiply by scalars."""
+    """Base of the activations that multiply by scalars."""
 
     @property
     @abstractmethod

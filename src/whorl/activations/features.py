@@ -15,7 +15,7 @@ class FeatureActivation(OneNode):
     Features are read as image channels x scales x operator channels, the last running fastest. With
     ``operator_channels=2`` consecutive pairs of features are the components of vectors, and the activation acts on them
     without breaking rotation invariance. That holds only if the pairs *are* vectors: derivatives along x and y of one
-    channel, say, but not the outputs of a free convolution: these do not turn with the image.
+    channel, say, but not the outputs of a free convolution, which do not turn with the image.
 
     Complex features, as in magnetic resonance, go by their absolute values: to multiply them by a phase
     :math:`e^{i\varphi}` before or after the activation is the same.

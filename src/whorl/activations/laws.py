@@ -34,10 +34,10 @@ class Law(ABC):
     diffusivity: Diffusivity | None = None
 
     smoothed: bool = False
-    """Whether the law is for structure tensors that are smoothed: compiled loops of it look around, however little."""
+    """Whether the law is for smoothed structure tensors: compiled loops then look at neighbours in any case."""
 
     formula: bool = False
-    """Whether the name says all of the law, its numbers apart."""
+    """Whether the name says everything about the law but its numbers."""
 
     def __init_subclass__(cls) -> None:
         if {"tensor", "rises"} & vars(cls).keys() and "name" not in vars(cls):  # another law under a name it inherits
@@ -70,7 +70,7 @@ class Law(ABC):
         return f"the law {self.name!r} is not the derivative of a regulariser."
 
     def of(self, diffusivity: Diffusivity) -> "Law":
-        """The same law with another diffusivity."""
+        """A law like this one, with another diffusivity."""
         twin = copy.copy(self)
         twin.diffusivity = diffusivity
         return twin
@@ -84,7 +84,7 @@ class Law(ABC):
         return SymmetricMatrix(*(diagonal[i] if i == j else 0 * diagonal[i] for i, j in upper(J.dimensions)))
 
 
-# Where the trace stands decides: Psi(tr J) makes diffusion isotropic, tr Psi(J) makes it anisotropic.
+# It matters where the trace stands: Psi(tr J) makes diffusion isotropic, tr Psi(J) makes it anisotropic.
 REGULARISERS: dict[str, Callable[[Callable[[Tensor], Tensor], Structure], Tensor]] = {
     "isotropic": lambda psi, J: psi(J.trace()),
     "anisotropic": lambda psi, J: J.trace(psi),

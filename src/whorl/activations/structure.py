@@ -6,7 +6,7 @@ direction:
 
 .. math:: J_{ii} = \sum \Big(p_i^2 + \sum_{\text{details}} r_i^2\Big), \qquad J_{ij} = \sum p_i\, p_j .
 
-The outer sums run over the image channels and scales that are coupled. Of complex responses, squares are
+The outer sums run over the image channels and scales that are coupled. For complex responses, squares are
 :math:`|p_i|^2` and products :math:`\operatorname{Re} p_i\, \bar p_j`.
 """
 
@@ -69,7 +69,7 @@ class ResponseStructure:
 
 
 def _product(p: Tensor, q: Tensor) -> Tensor:
-    """The product, of complex responses the real part of ``p`` times the conjugate of ``q``: it does not see phases."""
+    """The product; for complex responses the real part of ``p`` times the conjugate of ``q``: phases cancel."""
     if p.is_complex():
         return p.real * q.real + p.imag * q.imag
     return p.square() if p is q else p * q

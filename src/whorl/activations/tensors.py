@@ -128,7 +128,7 @@ def eigenvalues(J: SymmetricMatrix) -> tuple[Tensor, ...]:
 
 
 def parted(J: SymmetricMatrix) -> tuple[Tensor, Tensor, Tensor]:
-    """Of a 2x2 matrix: the mean of both eigenvalues, half the difference of the diagonal, half that of eigenvalues."""
+    """Of a 2x2 matrix the mean of its eigenvalues, half the difference of its diagonal and half their difference."""
     mean, half = 0.5 * (J.a + J.c), 0.5 * (J.a - J.c)
     return mean, half, _safe_hypotenuse(half, J.b)
 

@@ -7,13 +7,13 @@ For noise with covariance :math:`\Sigma` the mean squared error of a denoiser :m
           + 2\, n^\top \frac{D(f + \varepsilon n) - D(f)}{\varepsilon} \Big)
 
 with noise :math:`n` drawn from the model of the noise. Drawn once, as a pattern that all turns and mirrors of the
-window leave as it is, it gives turned pictures the same answer. Rician noise has a mean, which belongs to the result
-then: errors are those of the mean.
+window leave as it is, it gives turned pictures the same answer. Rician noise has a mean, which stays in the result
+here: errors are taken from that mean.
 
 A level that is wrong by a little spoils this difference of large numbers. The best denoiser of all leaves the share
 :math:`\delta = n^\top (D(f + \varepsilon n) - D(f)) / (\varepsilon \|n\|^2)` of the noise, and removes
-:math:`1 - \delta` of its variance. So the noise counts as no stronger than what was removed tells, and :math:`\delta`
-is the estimate, unless Stein's is that the result is worse than the picture.
+:math:`1 - \delta` of its variance. So the noise is taken to be no stronger than what was removed shows, and
+:math:`\delta` is the estimate, unless Stein's estimate says that the result is worse than the picture.
 """
 
 import math
@@ -30,10 +30,10 @@ LARGEST = 320
 """Side of the largest window that is looked at, in the middle of a sample; at most half of the sample's own."""
 
 FOUR = 192
-"""Side from which on four windows of half that size, in the middles of the quarters of a sample, show more of it."""
+"""Side from which on four windows of half that size are looked at, in the middles of the quarters of a sample."""
 
 STEP = 0.1
-"""How much of the noise is added once more."""
+"""The share of the noise that is added once more."""
 
 LEAST = 1e-3
 """The least share of the noise that is left."""

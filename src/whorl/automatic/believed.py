@@ -2,8 +2,8 @@
 
 Two measures meet. The bins of grey values (:mod:`whorl.automatic.variance`) say how the variance depends on the grey
 value, but take even texture for noise. The traces (:mod:`whorl.automatic.traces`) say how strong the noise is in the
-whole, and how sure that is. Where the bins lie on a line, the line is scaled to a level that the traces allow; else the
-noise has one level, as strong as it is with some certainty, and at most as strong as the flattest bins are.
+whole, and how sure that is. Where the bins lie on a line, the line is scaled to a level that the traces allow;
+else the noise gets one level, one that it reaches with some certainty and that is not above the flattest bins.
 """
 
 import math
@@ -22,13 +22,13 @@ from whorl.automatic.variance import noise_bins, noise_model
 from whorl.engines.cpu.threads import alone
 
 ON_A_LINE = (0.06, 0.10)
-"""Uncertainties up to which the line is believed, and from which on it is not."""
+"""The uncertainty up to which the line is believed, and the one from which on it is not."""
 
 CERTAIN = 1
-"""Which quantile of the level is removed: the noise is as strong in three of four pictures."""
+"""The quantile of the level that is removed: in three of four pictures the noise is at least as strong."""
 
 SURE = (0.3, 0.5)
-"""Uncertainties of the level up to which a line of correlated noise has the median, and from which on it has not."""
+"""Uncertainties of the level up to which a line of correlated noise gets the median, and from which on it does not."""
 
 UNSURE = (0.5, 1.0)
 """Uncertainties of the level from which on the quantile below is removed, more and more."""
@@ -55,7 +55,7 @@ SMALL = 4096
 """Pixels below which there are too few windows to tell noise from texture, and the level is believed as it is."""
 
 ROUNDING = 0.5
-"""Grey values: weaker noise of whole numbers is not much more than their rounding, and stays."""
+"""In grey values: weaker noise of whole numbers is hardly more than their rounding, and stays."""
 
 
 @alone()
@@ -82,7 +82,7 @@ def model_to_remove(samples: Samples, caller: str, *, colours: bool = False) -> 
     found = [_believed(channel, measure(channel)) for channel in single]
     if len(found) == 1:
         return _above_rounding(_with_common(found[0], correlation), parts)
-    # Of several channels each was recognised, or not, for itself: Rician noise of all would need to be told.
+    # Each channel was recognised as Rician, or not, by itself: for Rician noise in all of them the user has to say so.
     gain, offset, width = (
         tuple(getattr(each, name)[0] for each in found) for name in ("gain", "offset", "correlation")
     )
@@ -102,7 +102,7 @@ def _with_common(model: NoiseModel, correlation: float) -> NoiseModel:
 
 
 def _above_rounding(model: NoiseModel, parts: Sequence[Tensor]) -> NoiseModel | None:
-    """The model, or None where nothing of it is to be removed."""
+    """The model, or None where no noise is to be removed."""
     if not any(map(any, (model.gain, model.offset))):
         return None
     if any(bool((part != part.round()).any()) for part in parts):
@@ -129,7 +129,7 @@ def _believed(parts: Sequence[Tensor], found: Measured | None, *, colours: bool 
     line = _falling(model.uncertainty, *ON_A_LINE)
     correlated = found.at(CERTAIN + _falling(found.uncertainty, *SURE) - unsure)
     scale = (min(drawn, level) ** white * correlated ** (1 - white) / drawn) ** 2
-    if not colours:  # which have noise of one level each, at best
+    if not colours:  # these have noise of one level each, at best
         variance = bins[0][1]
         flattest = math.sqrt(float(variance.kthvalue(1 + int(FLATTEST * len(variance))).values))
         level = min(level, flattest) ** white * level ** (1 - white)

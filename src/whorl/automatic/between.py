@@ -1,8 +1,8 @@
 r"""Noise that the channels of a picture have in common: grain of film, grey pictures in files of three equal channels.
 
 The noise of sums and of differences of two channels tells its correlation :math:`\rho` between them. Channels with
-noise of standard deviation :math:`\sigma` have a mean with noise :math:`\sigma \sqrt{(1 + 2\rho)/3}`, and colours, what
-is left of them without that mean, as noise of :math:`\sigma \sqrt{1 - \rho}` in every channel for itself would leave.
+noise of standard deviation :math:`\sigma` have a mean with noise :math:`\sigma \sqrt{(1 + 2\rho)/3}`, and colours
+(what is left without that mean) as if every channel had noise of its own, of :math:`\sigma \sqrt{1 - \rho}`.
 """
 
 import math
@@ -16,7 +16,7 @@ from whorl.automatic.noise import WINDOW, box, levels, narrow, quantile
 from whorl.automatic.traces import Measured, measure
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
-"""Of three colours any two."""
+"""The pairs of three colours."""
 
 LARGEST = 512
 """Side of the square in the middle of a sample that is looked at."""
@@ -28,13 +28,13 @@ POSSIBLE = 0.01
 """The least eigenvalue of a matrix of correlations."""
 
 COMMON = (0.25, 0.5)
-"""Correlations from which on the mean of the channels is, more and more, denoised for itself."""
+"""Correlations from which on the mean of the channels is denoised by itself, more and more."""
 
 COLOURLESS = (0.88, 0.97)
 """Correlations from which on colours tell less and less of the noise, and nothing: the picture counts as grey."""
 
 EQUAL = 1 - 1e-6
-"""The correlation of equal channels, but for rounding."""
+"""Channels with at least this correlation are equal up to rounding."""
 
 COLOURED = (0.15, 0.3)
 """Correlations of neighbours up to which noise counts as white, and from which on it does not."""
@@ -47,7 +47,7 @@ def between(parts: Sequence[Tensor]) -> tuple[tuple[float, ...], ...]:
     for i, j in combinations(range(count), 2):
         plus, minus = (levels([part[:, [i]] + sign * part[:, [j]] for part in parts])[0] ** 2 for sign in (1, -1))
         matrix[i, j] = matrix[j, i] = (plus - minus) / (plus + minus) if plus + minus > 0 else 0.0
-    # Each number was measured for itself: together they must be possible, too.
+    # Each number was measured by itself; together they must be possible, too.
     least = float(torch.linalg.eigvalsh(matrix)[0])
     shrunk = matrix * min(1.0, (1 - POSSIBLE) / (1 - least)) if least < POSSIBLE else matrix
     shrunk.fill_diagonal_(1.0)
@@ -55,10 +55,10 @@ def between(parts: Sequence[Tensor]) -> tuple[tuple[float, ...], ...]:
 
 
 def common(parts: Sequence[Tensor], level: float | None = None) -> float:
-    """The correlation of the noise between any two of three colours, in the mean; 0 of other channels.
+    """The correlation of the noise between any two of three colours, in the mean; 0 for other channels.
 
-    It is that of second differences in the flattest windows, whatever the strength of the noise in each channel. With
-    the ``level`` of the noise, what is stronger there is texture that the colours share, and does not count.
+    It is measured on second differences in the flattest windows, whatever the strength of the noise in each channel.
+    Differences beyond the ``level`` of the noise, where it is given, are texture that colours share, and do not count.
 
     >>> noise = torch.randn(1, 4, 64, 64, generator=torch.Generator().manual_seed(0))
     >>> [round(common([noise[:, :1] + k * noise[:, 1:]]), 1) for k in (0, 1, 9)]
@@ -82,7 +82,7 @@ def common(parts: Sequence[Tensor], level: float | None = None) -> float:
 
 
 def _products(image: Tensor) -> tuple[Tensor, Tensor]:
-    """Of the windows around all pixels in the middle the mean squares of second differences, and mean products."""
+    """Mean squares of second differences in the windows around all pixels in the middle, and mean products."""
     for axis in (1, 2):
         cut = max(image.shape[axis] - LARGEST, 0) // 2
         image = image.narrow(axis, cut, image.shape[axis] - 2 * cut)

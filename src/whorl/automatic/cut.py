@@ -14,13 +14,13 @@ ROUNDS = 40
 """Steps of the fixed-point iterations."""
 
 GREY_VALUES = 257
-"""Means for which it is computed how much noise is left."""
+"""The means for which the noise that is left is computed."""
 
 
 def remaining_variance(mean: Tensor, level: float, black: float, white: float) -> Tensor:
     """The variance of noise of that level where it was cut off, for the mean after it.
 
-    It is solved for on a grid of means; in between it lies on straight lines.
+    It is solved for on a grid of means, and interpolated linearly in between.
     """
     variance = _on_a_grid(level, black, white).to(mean.device)
     place = ((mean - black) * ((GREY_VALUES - 1) / (white - black))).clamp(0, GREY_VALUES - 1)

@@ -44,10 +44,10 @@ class Fit:
     neighbours, expected : float
         Correlation between neighbours, found and by the model.
     least : tuple of float
-        Stein's estimate of the error that is left over the variance of the noise, where it is least but for chance, and
-        the grey value.
+        Stein's estimate of the error that is left, over the variance of the noise: its least value beyond chance, and
+        the grey value there.
     most : tuple of float
-        The variance where it is largest but for chance, and the grey value.
+        The largest variance beyond chance, and the grey value there.
     """
 
     mean: float
@@ -65,7 +65,7 @@ class Fit:
         'The noise model does not fit: neighbours in what was removed are correlated by 0.4, not by 0.0.'
         """
         says = "The noise model does not fit:"
-        if self.neighbours < TOO_WHITE:  # a denoiser that is told too little takes most of the noise for detail
+        if self.neighbours < TOO_WHITE:  # a denoiser that is told too weak a noise takes most of it for detail
             return f"{says} the noise is stronger than the model says, or detail fills the picture."
         if not TOO_WHITE <= self.neighbours - self.expected <= TOO_COLOURED:
             return (
@@ -96,7 +96,7 @@ def fit(model: NoiseModel, looked_at: Sequence[tuple[Tensor, Tensor, Tensor]], e
         columns = torch.stack([found.double(), r.square(), share, ends], -1).transpose(0, 1).flatten(1, -2)
         for channel in columns:
             ordered = channel[channel[:, 0].argsort()]
-            # Grey values that differ by less than the noise are bins of what was left of it.
+            # Where grey values differ by less than the noise, the bins would sort by the noise that was left.
             flat = float(ordered[:, 0].std()) < float(deviation.mean())
             for bin in ordered.chunk(1 if flat else BINS) if ordered.shape[0] >= BINS * FEWEST else ():
                 # The mean of n squares of standard normal numbers has the variance 2 / n: two deviations may be chance.

@@ -40,7 +40,7 @@ QUANTILE = 0.1
 """Share of windows that are taken to show no texture."""
 
 NORMAL_QUANTILE = -1.2815515655446004
-"""Where a standard normal variable lies below with probability ``QUANTILE``."""
+"""The number below which a standard normal variable lies with probability ``QUANTILE``."""
 
 LEAST_CUT = 0.25
 """Share of the windows, those with the fewest samples cut off, that are looked at."""
@@ -49,10 +49,10 @@ FREE = 0.01
 """A window with at most this share of samples at black or white counts as not cut off."""
 
 ROUNDS = 8
-"""Steps towards the level that explains what is left of it where it was cut off."""
+"""Steps towards the level that explains the noise that is left where it was cut off."""
 
 LARGEST = 4.0
-"""Where nearly all samples are cut off they say little: such noise counts at most fourfold."""
+"""Windows of which nearly all samples are cut off say little: their noise is corrected by a factor of 4 at most."""
 
 LEAST = 0.01
 """Share of the windows in which texture may be as even as noise, or noise that is not white look white, by chance."""
@@ -65,7 +65,7 @@ WHITE, COLOURED = 1.4, 2.0
 """Up to the first ratio of ring and narrow noise counts as white, from the second one on the ring is believed."""
 
 EVEN, UNEVEN = 1.15, 1.45
-"""So much the ring may differ among the flattest windows to be believed at all, and so much to be texture surely."""
+"""Differences of the ring among the flattest windows up to which it is believed, and from which on it is texture."""
 
 LARGEST_RATIO = 16.0
 
@@ -96,7 +96,7 @@ def noise_level(samples: Sequence[Tensor]) -> float:
 
 @alone()
 def levels(samples: Sequence[Tensor]) -> tuple[float, float]:
-    """The level that the narrow filter sees, as if the noise were white, and the whole of it."""
+    """The level of white noise that would show the narrow filter as much, and the level of all the noise."""
     if any(part.dim() not in (4, 5) for part in samples):
         raise ShapeError("noise_level: expected images (n, c, y, x) or volumes (n, c, z, y, x).")
     for part in samples:
@@ -114,7 +114,7 @@ def levels(samples: Sequence[Tensor]) -> tuple[float, float]:
     degrees = degrees_of_freedom(parts[0].shape[2:])
     spread, usual = narrow.sqrt(), quantile_of_noise(degrees)
     level = first = quantile(spread, QUANTILE) / usual
-    # What is left of a flat picture or a plane is rounding.
+    # In a flat picture or a plane only rounding is left.
     if level <= 1e-9 * max(abs(black), abs(white)):
         return 0.0, 0.0
     touched = cut > FREE / 2
@@ -129,7 +129,7 @@ def levels(samples: Sequence[Tensor]) -> tuple[float, float]:
 
 @alone()
 def noise_present(samples: Sequence[Tensor], level: float) -> float:
-    """The root mean square of the noise that is still there, of noise that had this standard deviation.
+    """The root mean square of what is left of noise that had this standard deviation.
 
     Where a picture is nearly black or white, much of its noise was cut off; where it is blank, there is none. As in
     :func:`noise_level` the smallest and the largest value of all samples are taken for black and white.
@@ -150,7 +150,7 @@ def noise_present(samples: Sequence[Tensor], level: float) -> float:
 
 
 def labelled(samples: Sequence[Tensor]) -> bool:
-    """Whether all values are whole, and nearly all pixels of an area's rim lie in the area still, as labels do.
+    """Whether all values are whole numbers, and pixels near edges have neighbours of their own value, as labels do.
 
     >>> y, x = torch.meshgrid(torch.arange(40), torch.arange(40), indexing="ij")
     >>> cells, noise = (x // 9 + 7 * (y // 8)).double(), torch.randn(40, 40, generator=torch.Generator().manual_seed(0))
@@ -223,7 +223,7 @@ def quantile_of_noise(degrees: float) -> float:
 
 
 def quantile(values: Tensor, share: float) -> float:
-    """The value below which that share of the values lies; in between on a straight line."""
+    """The value below which that share of the values lies, interpolated linearly."""
     place = share * (len(values) - 1)
     low = int(place)
     below, above = (float(values.kthvalue(min(at, len(values))).values) for at in (low + 1, low + 2))
@@ -247,7 +247,7 @@ def _sides(shape: Sequence[int]) -> list[int]:
 
 
 def votes(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of every window that is not half blank: squares of narrow filter and ring, mean, share of samples cut off."""
+    """For every window that is not half blank: squares of narrow filter and ring, mean, share of samples cut off."""
     sides, inside = _sides(u.shape), (slice(1, -1),) * u.dim()
     shown = ~blank(u)
     # The narrow filter looks one pixel far, and must not look at blank ones.
@@ -264,7 +264,7 @@ def votes(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor
 
 
 def narrow(u: Tensor) -> Tensor:
-    """The second difference along every axis, where both neighbours are; on white noise it is noise of its strength."""
+    """The second difference along every axis, where both neighbours exist; of white noise it has the same strength."""
     for axis in range(u.dim()):
         before, here, after = (u.narrow(axis, start, u.shape[axis] - 2) for start in range(3))
         u = (before - 2 * here + after) / math.sqrt(6)
@@ -279,7 +279,7 @@ def _ring(u: Tensor, shown: Tensor) -> Tensor:
 
 
 def ratio_of(ring: Tensor, narrow: Tensor, degrees: float) -> float:
-    """By how much noise is stronger to the ring than to the narrow filter in every window."""
+    """How many times stronger the noise is to the ring than to the narrow filter, in every window."""
     seen = narrow > 0
     ratio = quantile(ring[seen] / narrow[seen], LEAST) / math.exp(SPREAD_OF_RATIO / degrees**0.5)
     return min(max(math.sqrt(ratio), 1.0), LARGEST_RATIO)

@@ -63,12 +63,12 @@ class Engine(ABC):
         return self.capabilities.lacks(form, u, learning=learning)
 
     def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
-        """The stream after one application of a learned block: as it is written, unless an engine has loops for it."""
+        """The stream after one application of a learned block: in plain PyTorch, unless an engine has loops for it."""
         change = step.gradient(u, numbers.bias)
         return u - (change if numbers.tau is None else numbers.tau.to(u.dtype) * change)
 
     def undisturbed(self) -> AbstractContextManager[None]:
-        """Keeps PyTorch's threads from competing with the engine's while many short calls of both take turns."""
+        """Keep PyTorch's threads from competing with the engine's threads while short calls of both take turns."""
         return nullcontext()
 
     @abstractmethod

@@ -15,13 +15,13 @@ from whorl.operators.cells import CELLS
 from whorl.steps import Form, GatedForm
 
 CLOSED = tuple(kind.name for kind in CLASSICAL)
-"""Every diffusivity in closed form; all that compiles has all of them."""
+"""Every diffusivity in closed form; each compiled engine has all of them."""
 
 VARIATIONAL = ("uncoupled", "isotropic", "anisotropic")
 EDGES = tuple(dict.fromkeys(law.name for law in SPECTRAL.values() if not law.smoothed))
 SMOOTHED = tuple(law.name for law in SPECTRAL.values() if law.smoothed)
 EVERY_LAW = (*VARIATIONAL, *EDGES, *SMOOTHED)
-"""The laws that have a name; all others are the reference's."""
+"""The laws that have a name; only the reference engine takes others."""
 
 DERIVATIVES = ("cells", "laplacian", "hessian", "directional")
 """The derivatives that have a name; see :class:`~whorl.operators.Derivative`."""
@@ -32,9 +32,9 @@ VOLUME = 5
 
 @dataclass(frozen=True, eq=False)
 class Loops:
-    """Steps that there is something for: one line of the registry.
+    """One line of the registry: a kind of step, and how much of it there is.
 
-    ``derivatives`` and ``cells`` are those that flux and structure may have; of ``diffusivities``, none stands for any.
+    ``derivatives`` and ``cells`` are those that flux and structure may have; empty ``diffusivities`` stand for any.
     ``gives`` says what there is of a step: its ``"value"``, its derivative backwards too (``"back"``), or ``"all"`` of
     them, forwards and back. ``rho`` is the largest radius along x by which a structure may be smoothed, -1 for none at
     all. ``structures`` says what may steer: ``"any"``; ``"coupled"`` scales that are those of the flux, or one scale of
@@ -68,7 +68,7 @@ class Loops:
         return next(((place, what) for place, (there, what) in needs if not there), (-1, ""))
 
     def _needs(self, form: Form, shape: tuple[int, ...], learning: bool) -> Iterator[tuple[bool, str]]:
-        """Whether there is each of the things that a step needs, and what that is."""
+        """Everything that a step needs: whether it is there, and what it is called."""
         law, seen, flux = form.law, form.structure, form.flux
         yield {flux.name, seen.name} <= {*self.derivatives}, f"a derivative like {flux.name!r}"
         yield {flux.cell, seen.cell} <= {*self.cells}, f"a gradient with filters that are {flux.cell!r}"
@@ -140,7 +140,7 @@ class Capabilities:
     """What one engine (or the export, or the page) has: steps, learned blocks, precisions and a device.
 
     ``loops`` is None for an engine that takes every step, ``learned`` for one that takes every learned block. A step
-    may be in several lines of the loops: what one of them has is there. ``lacking`` is for messages.
+    may fit several lines of the loops; what any of them has, the engine has. ``lacking`` is for messages.
 
     >>> import whorl
     >>> form = whorl.models.build("eed", contrast=5.0).description.form(2)
@@ -155,7 +155,7 @@ class Capabilities:
     learned: Learned | None = None
 
     def laws(self) -> tuple[str, ...]:
-        """The laws of which there is anything."""
+        """The laws that any line of the loops has."""
         return tuple(law for law in EVERY_LAW if self.loops is None or any(law in each.laws for each in self.loops))
 
     def lacks(self, form: Form | GatedForm | str, u: Tensor | None = None, *, learning: bool = False) -> str:
@@ -170,7 +170,7 @@ class Capabilities:
         return missing or ("" if self.learned is None or u is None else self.learned.lacks(form, u, learning))
 
     def gives(self, form: Form) -> str:
-        """What there is of a step: nothing, its value, derivatives backwards too, or all of them."""
+        """How much of a step there is: nothing, its value, derivatives backwards too, or all derivatives."""
         if self.loops is None:
             return "all"
         return next((each.gives for each in self.of(form) if not each.lacks(form)[1]), "")

@@ -39,7 +39,7 @@ def possible(key: int, dimension: int, dtype: torch.dtype, device: torch.device,
 @torch.library.custom_op("whorl::step", mutates_args=())
 def take(u: Tensor, tau: Tensor, contrast: Tensor, beta: Tensor, seen: Tensor, key: int, engine: str) -> Tensor:
     """The image after one step."""
-    step = replace(STEPS[key], fidelity=None, kept=None)  # data and known pixels are traced
+    step = replace(STEPS[key], fidelity=None, kept=None)  # data and known pixels are traced outside the operator
     return choose(step, u, engine).advance(Steps(step, [Numbers(tau, contrast, beta, seen)]), u.contiguous())
 
 

@@ -46,7 +46,7 @@ class ReferenceEngine(Engine):
 def in_boxes(step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
     """The same for a volume box by box: each with what its voxels depend on, so that responses stay in the caches.
 
-    A box ends where the volume ends or beyond the reach of its voxels, so that nothing depends on how it is cut.
+    A box ends where the volume ends or beyond the reach of its voxels, so that the result does not depend on the cuts.
     """
     reach = step.analysis.radius + step.synthesis.radius + step.gate.rho
     out = torch.empty_like(u)

@@ -123,7 +123,7 @@ def choose(step: Step | GatedStep, u: Tensor, engine: str = "auto", *, learning:
 
 
 def undisturbed(u: Tensor) -> AbstractContextManager[None]:
-    """All threads of the processor for the compiled kernels that compute with this image, where there are any."""
+    """Leave all threads of the processor to the compiled kernels that compute with this image, where there are any."""
     return _engine("numba").undisturbed() if u.device.type == "cpu" and not _missing("numba") else nullcontext()
 
 
@@ -153,7 +153,7 @@ def _forwards() -> bool:
 def _plain(u: Tensor) -> bool:
     """Whether the tensor holds numbers: while PyTorch traces or records, only the reference will do.
 
-    Of the transforms of ``torch.func`` those that go forwards are known to the compiled step.
+    Of the transforms of ``torch.func``, the compiled step knows those that go forwards.
     """
     return (
         type(u) in (Tensor, torch.nn.Parameter)

@@ -1,8 +1,9 @@
 """A step in plain numbers, which engines compile, exports write down and the page shows: one form for plane and space.
 
-The form says what a step is; the registry of the engines says who has it. Nothing here asks whether it is compiled. It
-holds whatever is structure → law → flux with derivatives after Gaussians: more than one scale and steering operators of
-their own in plane and space, derivatives of second order, and filters of any size, which have a name (``cell``).
+The form says what a step is; the registry of the engines says which of them can take it. Nothing here asks whether it
+is compiled. It holds whatever is structure → law → flux with derivatives after Gaussians: more than one scale and
+steering operators of their own in plane and space, derivatives of second order, and filters of any size, which have a
+name (``cell``).
 
 The second form, :class:`~whorl.steps.gated.GatedForm`, begins where stencils are trained: learned blocks have matrices
 of filters between channels, two operators that are not adjoint, and gates in the place of a diffusion tensor. Gates
@@ -19,7 +20,8 @@ from whorl.operators.derivative import Taps
 
 @dataclass(frozen=True)
 class Form:
-    r"""A step :math:`u - \tau \sum_\ell \omega_\ell \beta_\ell G_\ell K^* D\, \beta_\ell K G_\ell u`, less its numbers.
+    r"""A step :math:`u - \tau \sum_\ell \omega_\ell \beta_\ell G_\ell K^* D\, \beta_\ell K G_\ell u`, without its
+    numbers.
 
     ``flux`` says what :math:`K` and the Gaussians are. ``D`` comes by the ``law`` from the structure: the responses of
     ``structure`` along ``axes`` directions, summed over what is coupled with the weights ``inside`` and, where ``rho``
@@ -54,7 +56,7 @@ class Form:
         return hash((self.gamma, self.flux, self.structure, self.inside, self.rho))
 
     def __hash__(self) -> int:
-        """Found once: forms have hundreds of taps, and every call asks for arrays that are kept by form."""
+        """The hash, computed once: forms have hundreds of taps, and every call looks up arrays by the form."""
         return self._hash
 
     @property
@@ -86,9 +88,8 @@ class Form:
 
     @property
     def steering(self) -> tuple[Taps, ...]:
-        """The Gaussians of the channels that steer, of one scale, then those of their structure, along every axis.
-
-        Empty where the channels steer themselves.
+        """Gaussians along every axis: those that smooth the channels that steer (on one scale), then those that smooth
+        their structure tensor. Empty where the channels steer themselves.
         """
         none: tuple[Taps, ...] = ((1.0,),) * self.dimension
         rho = self.rho or none

@@ -96,11 +96,11 @@ class GatedStep:
         return _FORMS[self.gate][1]
 
     def scales(self) -> Tensor:
-        """What the invariants of every field are multiplied with, for one noise level or that of each picture."""
+        """The factors of the invariants of every field, for one noise level or for a level of each picture."""
         return self.gate.scale(self._levels).flatten(1)
 
     def offsets(self, bias: Tensor) -> Tensor:
-        """The number that the gate of every field adds, likewise."""
+        """The number that the gate of every field adds, for one noise level or for a level of each picture."""
         return self.gate.offset(bias, self._levels).flatten(1)
 
     @property

@@ -44,13 +44,14 @@ class Numbers(NamedTuple):
         return Numbers(float(self.tau), float(self.contrast), beta, seen)
 
     def detached(self) -> "Numbers":
-        """The same tensors, which no derivative reaches."""
+        """The same numbers, cut off from derivatives."""
         return Numbers(*(part.detach() for part in self))
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    r"""One explicit step :math:`u - \tau\, (K^* \Phi(K u) + \nabla D(u))`, less the numbers that come with each call.
+    r"""One explicit step :math:`u - \tau\, (K^* \Phi(K u) + \nabla D(u))`, without the numbers that come with each
+    call.
 
     A plain value, made once for a model, a block or a network. It holds the modules, which the reference engine calls,
     and :attr:`form`, the same in plain numbers, from which compiled engines and the export work.

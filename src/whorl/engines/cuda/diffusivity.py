@@ -87,7 +87,7 @@ def written(name: str, arguments: str, choice: str, formulas: Mapping[str, Seque
 
 @triton.jit
 def inverse(x):
-    """One over a number from 1 on, by a single instruction; a quotient would care for those near 0, too."""
+    """One over a number of at least 1, by a single instruction; a quotient would also handle numbers near 0, slowly."""
     root = tl.rsqrt(x)
     return root * root
 

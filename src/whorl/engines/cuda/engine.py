@@ -58,7 +58,8 @@ class TritonEngine(CompiledEngine):
     def checked(self, step: Step, u: Tensor, *, learning: bool = False) -> str:
         """Why the kernels are not to be trusted on this device: compared with the reference, once for each form.
 
-        The image compared has the size of ``u``, or one that is cut alike, so that the kernels are those of ``u``.
+        The comparison takes an image of the size of ``u``, or a smaller one that is cut into tiles alike, so that the
+        same kernels are tested.
         """
         key = form_of(step), u.shape[1], u.shape[2:], u.device, learning
         if key not in self._found:
@@ -179,7 +180,7 @@ def _table(weights: tuple[float, ...], device: torch.device) -> Tensor:
 
 
 def _derivatives(form: Form, numbers: Numbers, sums: Tensor) -> Numbers:
-    """From the sums over pixels, by outer and inner weights, to the numbers."""
+    """Derivatives by the numbers, from sums over pixels by outer and inner weights."""
     tau, contrast, beta, seen = numbers
     by_outer, by_inner = -_unit(form) * sums
     front = 1 / contrast if form.diffusivity == "tv" else 1.0

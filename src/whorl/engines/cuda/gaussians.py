@@ -26,7 +26,7 @@ class Gaussians(NamedTuple):
 
 @lru_cache(maxsize=32)
 def gaussians(taps: GaussiansByScale, axis: int, device: torch.device) -> tuple[Gaussians, Tensor]:
-    """Of several Gaussians along one axis, and the table of their weights, on the device once and for all."""
+    """The constants of several Gaussians along one axis, and the table of their weights, copied to the device once."""
     kept = [[tuple(w for w in weights if w >= NEGLIGIBLE) for weights in scale] for scale in taps]
     skip = next((i for i, scale in enumerate(kept) if max(map(len, scale)) > 1), len(taps))  # along both axes
     own = [scale[axis] for scale in kept]

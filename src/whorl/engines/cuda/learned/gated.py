@@ -80,7 +80,7 @@ class Prepared:
 
 
 def lacks_room(step: GatedStep, u: Tensor) -> str:
-    """Why an accepted block has no kernels for a stream of this size, or now; empty if it has."""
+    """Why an accepted block has no kernels for a stream of this size, or at this moment; empty if it has."""
     form, (H, W) = _accepted(step), u.shape[2:]
     margin = _margin(form)
     if min(H, W) < margin:
@@ -125,7 +125,7 @@ def _state(u: Tensor, margin: int, components: int) -> tuple[Any, ...]:
 
 
 def _begun(given: Tensor, u: Tensor, found: Matrices, margin: int) -> Prepared:
-    """What was prepared with the stream, or the same made anew. The stream is left without it: room is used again."""
+    """What was prepared with the stream, or the same made anew. The stream loses it, since its memory is used again."""
     n, H, W, C = u.shape
     state, largest = _state(given, margin, found.components), found.copy_unit(1.0)
     prepared: Prepared | None = _prepared.pop(given, None)

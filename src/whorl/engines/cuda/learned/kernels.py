@@ -1,4 +1,4 @@
-"""The two operators of a learned block: fields from the stream, and what goes back to the stream.
+"""The two operators of a learned block: one makes fields from the stream, the other changes the stream by them.
 
 A program goes down a strip of tiles of BY x BX pixels, so that it loads the matrices once.
 """

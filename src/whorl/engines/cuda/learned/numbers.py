@@ -96,7 +96,7 @@ class Matrices:
     def numbers(self, step: GatedStep, bias: Tensor) -> Tensor:
         """For each picture the factors of the invariants and what the gates add.
 
-        All repetitions of a block are given the same tensor as their level: the numbers of all are found at once.
+        All repetitions of a block are given the same level tensor, so the numbers for all of them are found at once.
         """
         level = step.level
         state = None if level is None else version(level)
@@ -172,7 +172,7 @@ def _stencils(K: Factors) -> tuple[StencilWeights, list[Tensor]]:
 def _bounds(
     taps: StencilWeights, mixing: list[Tensor], transposed_taps: StencilWeights, transposed_mixing: list[Tensor]
 ) -> tuple[float, float, float]:
-    """Of a stream of numbers in [-1, 1]: the largest sums of pixels and of fields, and what is added to it at most."""
+    """Bounds for a stream of numbers in [-1, 1]: of sums of pixels, of sums of fields, and of what is added to it."""
     responses, fields = _response_bounds(taps), 0.0
     for response, w in zip(responses, mixing, strict=True):
         fields = max(fields, float(torch.einsum("pcf,p->f", w.abs(), response.to(w)).max()))

@@ -15,7 +15,7 @@ turn or a mirror image only exchanges its two parts or changes its sign.
 Fields have five components, order 0, cosine and sine of order 1, and of 2; component k has the order (k + 1) // 2.
 Sizes and stencils are tuples over the orders: ``F`` fields, of which ``S`` are kept for a pixel, and ``T`` the
 :class:`Stencils`. Tensors have the pixels of a tile along their first axis, and channels or components of fields along
-the second, filled up to a power of two. What they are filled up with, numbers that happen to lie behind, meets zeros in
+the second, filled up to a power of two. They are filled up with numbers that happen to lie behind, which meet zeros in
 the matrices.
 """
 
@@ -34,7 +34,7 @@ class Stencils(NamedTuple):
 
 
 USUAL = tl.constexpr(16.0)
-"""Numbers of a stream are below it for every picture from 0 to 255 that is not far from a photograph."""
+"""A bound that a stream keeps for pictures from 0 to 255 that are anything like photographs."""
 
 
 @triton.jit
@@ -134,8 +134,8 @@ def response(sums, T: tl.constexpr, k: tl.constexpr, p: tl.constexpr, FIRST: tl.
 
 @triton.jit
 def settled(a):
-    """The same numbers. The condition always holds, but Triton does not look into it: so it rearranges them for a
-    product as they are here, and not everything from which they were computed.
+    """The same numbers, behind a condition that always holds. Triton does not see that it does, and so rearranges the
+    finished numbers for a product instead of everything that they were computed from.
     """
     return tl.where(tl.arange(0, a.shape[1])[None, :] < a.shape[1], a, 0.0)
 

@@ -74,7 +74,7 @@ def places(scale, first, CUT: tl.constexpr):
 
 @triton.jit
 def below(k, top, picture, CUT: tl.constexpr):
-    """Offset of the row k below `top`, at most one row outside the image; a constant where that can be known."""
+    """Offset of the row k below `top`, at most one row outside the image; a constant if known when compiling."""
     if CUT.WHOLE and k >= 0 and k < CUT.ROWS:
         return k * picture.width
     else:

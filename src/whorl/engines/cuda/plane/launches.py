@@ -113,7 +113,7 @@ class Launches:
     def compile_together(self, u: Tensor, coefficients: Tensor, *, learning: bool) -> None:
         """Compile the kernels of `step` (and of `step_adjoint`, when learning) in parallel threads; none is started.
 
-        Compilation leaves Python's lock to others most of the time. An older Triton compiles them one by one, later.
+        Compilation releases Python's lock most of the time. An older Triton compiles them one by one, later.
         """
         if not hasattr(triton, "AsyncCompileMode"):
             return

@@ -72,7 +72,7 @@ class Pass:
         self.radii = tuple(len(taps) - 1 for taps in weights)
         self.table = torch.tensor([w for taps in weights for w in taps], device=device)
         planes, rows, block, self.stages, self.ahead = GAUSSIAN[axis]
-        self.reach = triton.cdiv(self.radii[2], 4)  # threads on either side of a program that only lend columns
+        self.reach = triton.cdiv(self.radii[2], 4)  # threads at either end of a program, which only lend columns
         self.cut = Cut(planes, rows, max(block, triton.next_power_of_2(4 * self.reach)))
 
     def __call__(self, u: Tensor) -> Tensor:

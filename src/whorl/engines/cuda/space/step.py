@@ -156,7 +156,7 @@ def flux(p, r, t, s, m, i2, LAW: tl.constexpr):
 
 @triton.jit
 def row_of_cells(above, below, steer_above, steer_below, m, i2, LAW: tl.constexpr):
-    """What the `pairs` of the rows above and below five cells receive of their fluxes."""
+    """The shares of the fluxes of five cells that go to the `pairs` of the rows above and below."""
     z0, xz0, s0, x0 = above
     z1, xz1, s1, x1 = below
     up_z, up_xz, up, up_x, down_z, down_xz, down, down_x = (), (), (), (), (), (), (), ()
@@ -182,7 +182,7 @@ def row_of_cells(above, below, steer_above, steer_below, m, i2, LAW: tl.constexp
 
 @triton.jit
 def received(totals, changes, more_totals, more_changes, j: tl.constexpr):
-    """What column j receives of the cells on both sides, in the rows of cells above and below it."""
+    """The sum that column j receives from the cells on both sides, in the rows of cells above and below."""
     left = (totals[j] + more_totals[j]) + (changes[j] + more_changes[j])
     right = (totals[j + 1] + more_totals[j + 1]) - (changes[j + 1] + more_changes[j + 1])
     return left + right
