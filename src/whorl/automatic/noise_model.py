@@ -23,7 +23,7 @@ from whorl.automatic import rician
 KINDS = ("gaussian", "rician")
 
 SMALLEST = 1e-3
-"""Of the range of the picture: weaker noise than that counts as so strong."""
+"""The least standard deviation, as a share of the range of the picture: weaker noise counts as this strong."""
 
 NEARLY_CONSTANT = 1e-3
 """A variance that changes by less than this share over the whole range is taken as constant."""
@@ -45,12 +45,12 @@ class NoiseModel:
     black, white : float
         What is darker or brighter was cut off.
     uncertainty : float
-        By which share the standard deviation may be wrong, about.
+        The share by which the standard deviation may be wrong, roughly.
     kind : "gaussian" or "rician"
         Rician noise is that of the magnitude of a complex signal. Its ``offset`` is the variance in both parts, its
         ``gain`` is 0, and the clean picture is the signal, which is darker than the mean of the magnitudes.
     between : tuple of tuple of float
-        The matrix of the correlations between channels; empty where they have nothing in common.
+        The matrix of the correlations between channels; empty where channels are independent.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class NoiseModel:
 
     @property
     def common(self) -> float:
-        """The correlation between any two channels, in the mean.
+        """The mean correlation between any two channels.
 
         >>> NoiseModel((0.0,) * 2, (1.0,) * 2, (0.0,) * 2, 0.0, 1.0, between=((1.0, 0.25), (0.25, 1.0))).common
         0.25
@@ -145,7 +145,7 @@ class NoiseModel:
         return self._each(u, _stabilised)
 
     def restore(self, transformed: Tensor) -> Tensor:
-        """The picture of which a denoised ``stabilise(u)`` is the mean: the unbiased inverse."""
+        """The clean picture of a denoised ``stabilise(u)``, which is a mean of the transform: the unbiased inverse."""
         return self._each(transformed, _restored)
 
     def simulate(self, clean: Tensor, seed: int = 0) -> Tensor:
@@ -234,7 +234,7 @@ def _restored(transformed: Tensor, gain: float, offset: float, model: NoiseModel
 
 
 def _zero(gain: float, offset: float) -> float:
-    """The transform of the grey value 0. It is left out: for a small gain it is so large that float32 loses digits."""
+    """The transform of the grey value 0. It is subtracted: small gains make it so large that float32 loses digits."""
     return 2 * math.sqrt(max(offset / gain**2 + 3 / 8, 0.0))
 
 
@@ -246,7 +246,7 @@ def gaussian_weights(width: float) -> Tensor:
 
 
 def width_of(neighbours: float) -> float:
-    """The width of the Gaussian that makes neighbours so correlated; 0 where they are hardly so.
+    """The width of the Gaussian that gives neighbours this correlation; 0 where it is small.
 
     >>> width_of(0.02), round(width_of(0.7788), 2)
     (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""One decision for everybody who filters: what was told is kept, what was not follows from samples of the picture.
+"""One place that decides how to filter: what the user gave is kept, the rest follows from samples.
 
 Arrays in memory, arrays in windows, files on the command line and layers of a viewer differ in where their samples come
 from and in how the steps are taken. What is measured, which model is built and how long it runs is decided here.
@@ -17,18 +17,18 @@ from whorl.foundations import validation
 from whorl.models import Model, build
 
 Samples = Callable[[], Iterable[Tensor]]
-"""Gives images ``(n, c, y, x)`` or volumes that stand for the picture; asked only where something is to be measured."""
+"""Gives images ``(n, c, y, x)`` or volumes that stand for the picture; called only where something must be measured."""
 
 PROPORTION = 4.0
-"""A level told is doubted where it is so many times larger or smaller than the level measured."""
+"""A level that is told is doubted where it is this many times larger or smaller than the one measured."""
 
 
 @dataclass(frozen=True)
 class Filtering:
-    """What was told of a filter; None and what is left out follows from the picture.
+    """The settings of a filter as the user told them; None, or an option left out, means: measure it on the picture.
 
-    ``model`` is a name of ``whorl.models.names()``, with ``options`` for ``whorl.models.build``, or a model built
-    already, which has them. ``caller`` is who complains.
+    ``model`` is a name of ``whorl.models.names()``, with ``options`` for ``whorl.models.build``, or a model that is
+    built already and has its options. ``caller`` is the name that error messages begin with.
 
     >>> from torch import ones
     >>> told = Filtering("gerig", noise=10.0, time=2.0, options={"diffusivity": "exponential"})
@@ -74,7 +74,7 @@ class Filtering:
     def space(self, dimension: int) -> tuple[float, ...]:
         """The size of a pixel, for pictures with so many axes of space.
 
-        What is known of the picture is told the model: defaults in space may differ from those in the plane.
+        The model is told whether it is for pictures or volumes, since its defaults differ.
         """
         return validation.spacing(self.options.get("spacing", 1.0), self.caller).along(dimension)
 
@@ -91,7 +91,7 @@ class Filtering:
         return automatic_settings(str(self.model), list(samples()), engine=self.engine, **told)
 
     def built(self, settings: AutomaticSettings, space: tuple[float, ...]) -> Model:
-        """The model for these settings and pixels of that size; one that is built already is itself."""
+        """The model for these settings and pixels of that size, or the model that was given."""
         if isinstance(self.model, Model):
             return self.model
         chosen = {**settings.options, **self.options, "contrast": settings.contrast, "spacing": space}
@@ -109,7 +109,7 @@ def labels(parts: Sequence[Tensor], caller: str) -> bool:
 def noise_to_remove(noise: float | None, samples: Samples, caller: str) -> float:
     """The noise a network is to remove: as told, or as measured; 0 where there is none, and the picture is copied.
 
-    A level that is told out of all proportion to the measured one is doubted. Labels and drawings have no noise,
+    A level that is told and is far from the measured one is doubted in a warning. Labels and drawings have no noise,
     however many edges they have and whatever was told.
 
     >>> import torch

@@ -27,10 +27,10 @@ BACKGROUND = math.sqrt(math.pi / (4 - math.pi))
 """Mean over standard deviation where there is no signal."""
 
 AIR = 1.06
-"""Bins with less than this times that ratio are taken for air: their signal is no stronger than the noise."""
+"""Bins whose ratio is below this multiple of it are taken for air: their signal is no stronger than the noise."""
 
 SAME_AIR, SAME_TISSUE = 0.05, 0.3
-"""By so much the ratio in air, and the variance in tissue, may differ from that of magnitudes."""
+"""How much the ratio in air, and the variance in tissue, may differ from those of magnitudes."""
 
 
 def mean_of(a: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ def levels(mean: Tensor, variance: Tensor) -> Tensor:
 
 
 def level(mean: Tensor, variance: Tensor) -> float:
-    """The same for all bins of a picture: that of the air, where there is some."""
+    """The variance of the noise from all bins of a picture: from those of air, where there are some."""
     every, air = levels(mean, variance), mean < AIR * BACKGROUND * variance.sqrt()
     return float(every[air].median() if int(air.sum()) >= 2 else every.median())
 
@@ -89,7 +89,7 @@ def recognised(mean: Tensor, variance: Tensor) -> bool:
 
 
 def interpolated(x: Tensor, knots: Tensor, values: Tensor) -> Tensor:
-    """The function with these values at these knots: linear between, and on beyond the first and the last one."""
+    """The function with these values at these knots: linear in between, and continued beyond the outer ones."""
     at = torch.searchsorted(knots.to(x.device), x.double().contiguous()).clamp(1, len(knots) - 1).cpu()
     low, high = at - 1, at
     slope = (values[high] - values[low]) / (knots[high] - knots[low])

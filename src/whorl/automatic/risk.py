@@ -6,10 +6,10 @@ For white noise of standard deviation :math:`\sigma` the mean squared error of a
 .. math:: \frac1N \|F(f) - f\|^2 - \sigma^2
           + \frac{2\sigma^2}{N} \, b^\top \frac{F(f + \varepsilon b) - F(f)}{\varepsilon}
 
-with one pattern :math:`b` of signs, whose average stands for the divergence of :math:`F`. They are as good as random,
-but follow from the values of the samples and from distances to their borders: the signs of a turned volume are those of
-the volume, turned, and all numbers found here are the same. Blank voxels have sign 0 and do not count. The flow is run
-on :math:`f` and :math:`f + \varepsilon b` side by side, so every step of it yields the estimate for its time.
+with one pattern :math:`b` of signs, whose average stands for the divergence of :math:`F`. These signs are as good as
+random, but follow from the values of the samples and from distances to their borders: the signs of a turned volume are
+those of the volume, turned, and all numbers found here are the same. Blank voxels have sign 0 and do not count. The
+flow runs on :math:`f` and :math:`f + \varepsilon b` side by side, so every step yields the estimate for its time.
 """
 
 import itertools
@@ -34,16 +34,16 @@ BLOCK = 48
 """Side of the blocks into which larger samples are cut."""
 
 RATIO = 1.4
-"""From one contrast to the next that is tried."""
+"""The factor from one contrast that is tried to the next."""
 
 PATIENCE = 2
-"""So many contrasts in a row may be worse before the search turns back: the least error has small side valleys."""
+"""How many contrasts in a row may be worse before the search turns back: errors have small side valleys."""
 
 STEPS = 6
-"""So many contrasts are tried at most on either side of the first."""
+"""The most contrasts that are tried on either side of the first."""
 
 RISING = 1.05
-"""A flow is over when its risk is so many times the least it had."""
+"""A flow is over when its risk is this many times the least one it had."""
 
 
 @alone()
@@ -114,7 +114,7 @@ def _risk(
 
 
 def risen(risk: float, least: float, noise: float) -> bool:
-    """Whether a flow is over. Where the noise is taken for stronger than it is, the least risk is below zero."""
+    """Whether a flow is over. Where the noise was measured too strong, the least risk is below zero."""
     return risk > least + (RISING - 1) * abs(least) + 1e-4 * noise**2
 
 
@@ -154,7 +154,7 @@ def thinned(samples: Sequence[Tensor], most: int = MOST, side: int = BLOCK) -> l
 
 
 def signs_of(part: Tensor) -> Tensor:
-    """As many voxels with + 1 as with - 1, about, and 0 where all is blank.
+    """The pattern of signs: about as many voxels with + 1 as with - 1, and 0 where all is blank.
 
     They depend on how many voxels are darker and on the distance from the border: the same in every unit, and turned.
     """

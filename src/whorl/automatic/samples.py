@@ -13,14 +13,14 @@ COUNT = 4
 """Windows along a longer axis; together they are as long as the longest axis that is taken whole."""
 
 BLANK = 0.01
-"""Samples of which so few pixels differ from a neighbour show blank paper, and what is on it is looked for."""
+"""Samples count as blank paper where a smaller share of pixels differs from a neighbour: then the rest is searched."""
 
 Part = TypeVar("Part", bound=Any)
 
 
 def sample_slices(shape: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-    """The places of the samples. They depend on the size alone, so that a measurement is one for the whole picture, and
-    are the same for its mirror images.
+    """The places of the samples. They depend on the size alone, so that every part of a picture is measured alike, and
+    a mirrored picture as well.
 
     >>> len(list(sample_slices((1024, 1024)))), len(list(sample_slices((5000, 800))))
     (1, 4)
@@ -42,7 +42,7 @@ def samples_of(u: Tensor) -> list[Tensor]:
 def samples_read(shape: Sequence[int], read: Callable[[tuple[Any, ...]], Part]) -> Iterator[Part]:
     """The samples of what has this shape along its last axes, each read from its place.
 
-    Where they show nothing but blank paper, the whole is read, window by window, and those that show most come after.
+    Where they show nothing but blank paper, the whole is read, window by window, and those that show most are added.
     """
     shown = pixels = 0
     for place in sample_slices(shape):

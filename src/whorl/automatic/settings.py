@@ -28,7 +28,7 @@ LONGEST = 20.0
 
 
 OWN = ("diffusivity", "alpha", "gamma", "sigma")
-"""Whoever tells one of these has a flow of their own in mind, for which the rule is meant."""
+"""A user who gives one of these has chosen a flow, and gets the rule instead of the weighed settings."""
 
 
 def rule(name: str) -> Rule:
@@ -92,7 +92,7 @@ def automatic_settings(
     samples : sequence of Tensor
         Images ``(n, c, y, x)`` or volumes that stand for the picture; see :func:`whorl.automatic.samples_of`.
     noise, time : float, optional
-        Known already; what is left out is measured.
+        Values that are known; a value that is left out is measured.
     engine : str
         One of ``whorl.engines.ENGINES``.
     **options

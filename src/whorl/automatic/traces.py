@@ -3,8 +3,8 @@ r"""What noise leaves in a picture, in numbers: the strengths of five filters in
 Noise is even: it is equally strong in all windows of one brightness, in every direction, and its spectrum is the same
 everywhere. Texture is not. A filter's mean square is taken in the window around every pixel; the windows of one
 brightness are sorted by it, and the logarithms of a few quantiles, averaged over brightnesses, tell how even they are.
-Of colour pictures brightness and differences of colour are looked at apart: textures have little colour, noise has as
-much of it. All numbers are the same for the turns and mirror images of a picture, and in every unit.
+In colour pictures brightness and differences of colour are looked at apart: textures have little colour, noise has as
+much colour as brightness. All numbers are the same for the turns and mirror images of a picture, and in every unit.
 
 Which noise leaves such traces was learned from photographs with noise of many kinds and with none
 (experiments/photo/noise_measure.py): a small network tells the correlation of neighbours and five quantiles of the
@@ -29,21 +29,21 @@ SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.8)
 """Quantiles of each filter's strength."""
 
 MOST = 2**15
-"""Windows looked at, about: of a large picture every second or third one along each axis."""
+"""Roughly the number of windows that are looked at: in a large picture every second or third along each axis."""
 
 FLAT = 0.1
-"""Drawings and labels have so many windows without any noise; a picture with noise has none."""
+"""The share of windows without any noise from which on a picture is a drawing or labels; noisy pictures have none."""
 
 FILE = Path(__file__).parent / "measure.safetensors"
 FILTERS = 5
 REFERENCE = 3 * len(SHARES) + 2
-"""Which number is the reference of all others: of the ring the quantile 0.1."""
+"""The number that all others are compared with: the quantile 0.1 of the ring."""
 
 
 def traces(samples: Sequence[Tensor]) -> tuple[Tensor, float] | None:
     """The numbers of pictures ``(n, c, y, x)`` with one or three channels, and the logarithm of a variance.
 
-    None where there are no windows to look at. The logarithm is that of 0 where a tenth of them are flat.
+    None where there are no windows to look at. Where a tenth of them are flat, the variance is 0.
     """
     black, white = ends_of(samples)
     every = max(1, math.ceil(math.sqrt(sum(part[:, 0].numel() for part in samples) / MOST)))
@@ -84,7 +84,7 @@ class Measured:
         return self.levels[len(self.levels) // 2]
 
     def at(self, place: float) -> float:
-        """The level at a quantile, or between two by a power.
+        """The level at a quantile, interpolated between two in the logarithm.
 
         >>> Measured((1.0, 2.0, 8.0, 9.0, 9.0), 0.0).at(1.5)
         4.0
@@ -105,8 +105,8 @@ NOTHING = Measured((0.0,) * 5, 0.0)
 def measure(samples: Sequence[Tensor]) -> Measured | None:
     """The noise of pictures ``(n, c, y, x)``; None where they are too small to tell.
 
-    Three channels are colours, or one where all are equal; others, and those of grey and colour pictures together, are
-    looked at one by one.
+    Three channels are colours, or one grey channel where all are equal. Any other number of channels is looked at one
+    by one.
 
     >>> noisy = 100 + 7 * torch.randn(1, 1, 200, 300, generator=torch.Generator().manual_seed(0))
     >>> 6.8 < measure([noisy]).level < 7.2
@@ -151,7 +151,7 @@ def _quantiles(strengths: Tensor) -> Tensor:
 
 
 def _windows(u: Tensor, black: float, white: float, every: int) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Of windows that are not half blank: strengths ``(planes, filters, windows)``, mean, share of samples cut off."""
+    """For windows that are not half blank: strengths ``(planes, filters, windows)``, mean, share of samples cut off."""
     if min(u.shape[1:]) < WINDOW + 2:
         return None
     bright, inside = u.mean(0), (slice(1, -1),) * 2

@@ -43,13 +43,13 @@ BINS = 24
 """Bins of the grey value."""
 
 FEW = 0.05
-"""Where fewer windows than this share are free of samples at black or white, those with the fewest are taken."""
+"""Where fewer windows than this share have no sample at black or white, those with the fewest are taken."""
 
 WIDEST = 1.5
 """The widest Gaussian in pixels that is told from texture."""
 
 Bins = tuple[Tensor, Tensor]
-"""Of every bin the mean grey value and the variance of the noise."""
+"""The mean grey value of every bin, and the variance of the noise in it."""
 
 InBins = tuple[Bins, float, float]
 """Bins, the width of the correlation, and the error that comes from the number of windows."""
@@ -137,7 +137,7 @@ def noise_bins(channel: Sequence[Tensor]) -> InBins:
 
 
 def _sorted_in(mean: Tensor) -> list[Tensor]:
-    """The windows of each bin. Those of one mean share a bin: which come first depends on how the picture lies."""
+    """The windows of each bin. Windows of equal mean share a bin, since their order depends on how the picture lies."""
     ordered = mean.sort().values
     ends = ordered[[len(ordered) * k // BINS for k in range(1, BINS)]]
     bins = torch.bucketize(mean, ends, right=True)
@@ -166,7 +166,7 @@ def _line(bins: Bins, width: float, sampling: float) -> tuple[float, float, floa
     if len(variance) == 0:
         return 0.0, 0.0, 0.0, sampling
     if float(mean.max() - mean.min()) < 2 * float(variance.min().sqrt()):
-        # Grey values that differ by no more than the noise tell nothing of a slope.
+        # Grey values that differ by no more than the noise tell nothing about a slope.
         return 0.0, float(variance.median()), width, sampling
     rows = torch.stack([mean, torch.ones_like(mean)], 1) / variance[:, None]
     gain, offset = torch.linalg.lstsq(rows, torch.ones_like(mean)[:, None]).solution[:, 0].tolist()

@@ -33,10 +33,10 @@ PAIRS = ((0.3, 0.6), (0.5, 0.4), (0.6, 0.3), (0.8, 0.25), (1.0, 0.2))
 """Presmoothing in pixels, and contrast in multiples of the noise."""
 
 TEMPERATURE = 0.005
-"""T: pairs whose errors differ by so much of the noise's variance weigh nearly alike."""
+"""T: pairs whose errors differ by this share of the noise's variance weigh nearly alike."""
 
 TURNING = 0.006
-"""What a pixel less of presmoothing must gain, in shares of the noise's variance: with it pictures turn worse."""
+"""What one pixel less of presmoothing must gain, in shares of the noise's variance: with less, pictures turn worse."""
 
 MOST, BLOCK = 2**16, 24
 """Values on which errors are estimated, and the side of the blocks into which larger pictures are cut.
@@ -71,7 +71,7 @@ def weighed(
     parts = _batches(thinned(samples, MOST, BLOCK))
     blur = Smoothing(min(width_of(neighbours), LONGEST))
     signs = [_coloured(_mixed(part, shared), blur) for part in parts]
-    # What was cut off at black and white is not there to be removed; what is blank does not count here, nor in errors.
+    # Noise that was cut off at black and white cannot be removed; blank parts count neither here nor in errors.
     share = sum(int(sign.count_nonzero()) for sign in signs) / sum(sign.numel() for sign in signs)
     present = noise_present(parts, noise) / math.sqrt(max(share, 1e-9))
     found = []
@@ -98,7 +98,7 @@ def _batches(parts: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _mixed(part: Tensor, shared: float) -> Tensor:
-    """Signs that any two channels have in common, where more than half of their noise is; 0 where all is blank."""
+    """Signs that all channels share, where they share more than half of their noise; 0 where all is blank."""
     signs = signs_of(part)
     if shared <= COMMON[1]:
         return signs

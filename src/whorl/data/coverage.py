@@ -68,7 +68,7 @@ def union_boundary(boxes: Floats) -> tuple[Floats, Floats]:
             across = 2 - 2 * axis
             level, (a, b) = box[across + side], box[2 * axis : 2 * axis + 2]
             covers = (boxes[:, across] < level) & (level < boxes[:, across + 1])
-            covers[:i] |= boxes[:i, across + side] == level  # of coinciding edges only the first box keeps its own
+            covers[:i] |= boxes[:i, across + side] == level  # where edges coincide, only the first box keeps its edge
             for p, q in _uncovered(a, b, boxes[covers, 2 * axis : 2 * axis + 2]):
                 ends = (p, q) if axis == side else (q, p)
                 pieces.append([(e, level) if axis == 0 else (level, e) for e in ends])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FUNDUS, VESSEL = np.array([205.0, 105.0, 55.0]), np.array([45.0, 60.0, 30.0])
-"""The colour of the ground, and what a vessel takes of it."""
+"""The colour of the ground, and what a vessel subtracts from it."""
 
 
 def drawn_eye(size: int = 584, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.bool_]]:

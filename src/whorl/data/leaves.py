@@ -99,7 +99,7 @@ def _fills(U: Iterator[Tensor], white: Tensor, places: Tensor, direction: Tensor
 def _covered(
     u: Tensor, numbers: Tensor, turn: Tensor, large: float, fills: Tensor, texture: Tensor, places: Tensor
 ) -> Tensor:
-    """Volumes with one leaf more, which hides what lies below; early ones are ``large``."""
+    """Volumes with one leaf more, which hides what lies below; early leaves are ``large``."""
     size, U = places.shape[-1], _one_by_one(numbers)
     radius = 1.2 * (0.45 * size / 1.2) ** (next(U) ** (2.2 - 1.4 * large))
     axes = radius[:, None] * (0.25 + 0.75 * torch.stack([next(U) for _ in range(3)], 1))

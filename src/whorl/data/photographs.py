@@ -17,7 +17,7 @@ def photographs(folder: str | Path, channels: int = 1, smallest: int = 1) -> dic
     """All pictures of a folder by name, in alphabetical order: ``(channels, y, x)``, 1 for grey and 3 for colour.
 
     Colour pictures become grey by the weights of ITU-R 601 where ``channels`` is 1. A file that is no picture, or has
-    fewer than ``smallest`` pixels along a side, is an error: a network must not depend on what was skipped silently.
+    fewer than ``smallest`` pixels along a side, is an error: skipped files would change a network without a word.
     """
     from PIL import Image
 

@@ -26,7 +26,7 @@ WEIGHTS = (0.11846344252809454, 0.23931433524968324, 0.28444444444444444, 0.2393
 
 
 class Contrasted(nn.Module):
-    """Base of what has a contrast, fixed or trained."""
+    """Base of diffusivities and laws with a contrast, fixed or trained."""
 
     def __init__(self, contrast: Contrast = 1.0, *, trainable: bool = False) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Diffusivity(Contrasted, ABC):
     """
 
     name: str
-    """What ``diffusivity=`` calls it."""
+    """The name that ``diffusivity=`` takes."""
 
     closed_form: bool = False
     r"""Whether the contrast is its one number, so that compiled engines, the export and the page have it, too.
@@ -73,7 +73,7 @@ class Diffusivity(Contrasted, ABC):
     r"""The power p of the contrast in :math:`g(s^2) = \lambda^p\, h(s^2/\lambda^2)`."""
 
     shape: "type[Diffusivity] | None" = None
-    """The diffusivity h where it is another one with the contrast 1; by default it is this one."""
+    """The diffusivity h, where another class with the contrast 1 computes it; by default this one."""
 
     if TYPE_CHECKING:  # torch leaves the type of a call open
 
@@ -144,7 +144,7 @@ class Diffusivity(Contrasted, ABC):
         return torch.where(near, close, distant)
 
     def secant(self, x: Tensor, y: Tensor, at_x: Tensor, at_y: Tensor) -> Tensor:
-        """The same for ``x <= y`` as compiled engines have it, which know the values at both; without gradients."""
+        """The secant for ``x <= y`` as compiled engines compute it, from the values at both; without gradients."""
         return self.divided_difference(x, y)
 
     def _contrast_squared(self, like: Tensor) -> Tensor:

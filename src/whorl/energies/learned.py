@@ -1,4 +1,4 @@
-r"""Energies whose operators and potentials are learned, and of which something can be proved all the same.
+r"""Energies whose operators and potentials are learned, with bounds that are proven whatever is learned.
 
 .. math:: R_\sigma(u) = \sum_f \sum_x w_f(x)\, c_f^2\, \psi_f\big(a_f\, |D_f(x)^{1/2} (K_f u)(x)| / c_f\big)
 
@@ -77,7 +77,7 @@ class LearnedEnergy(nn.Module):
         return EnergyAt(self, factor, self._between(self.log_contrast, noise).exp(), guide)
 
     def norms(self) -> Tensor:
-        r"""Of :math:`\mathrm{diag}(a) K`, squared, at the trained levels: proven, or differentiable in training.
+        r"""The squared norm of :math:`\mathrm{diag}(a) K` at the trained levels: proven, or differentiable in training.
 
         Between two levels the logarithm of the norm lies below the line through theirs: the sum of squares is a sum of
         :math:`p^{1-t} q^t`, and Hölder's inequality holds.
@@ -102,8 +102,8 @@ class LearnedEnergy(nn.Module):
 
 @dataclass(frozen=True)
 class Guidance:
-    """What is read off the data: weights ``(n, c, y, x, fields)``, and the bend ``(..., bent, 2)`` of the first fields
-    with two components, each inside the unit disc.
+    """What the network reads off the data: weights ``(n, c, y, x, fields)``, and the bend ``(..., bent, 2)`` of the
+    first fields with two components, each inside the unit disc.
 
     >>> Guidance(torch.ones(1, 1, 8, 8, 4), torch.zeros(1, 1, 8, 8, 2, 2)).bend.shape[-2]
     2
@@ -150,7 +150,7 @@ class EnergyAt:
 
     @property
     def curvature(self) -> float:
-        """No second derivative of the energy is larger: the norm of K is at most 1."""
+        """The largest second derivative that the energy may have: the norm of K is at most 1."""
         largest = float(self.energy.potentials.slopes().detach().max())
         if self.guide is None:
             return largest
@@ -162,7 +162,7 @@ class EnergyAt:
 
     @property
     def least(self) -> float:
-        """No second derivative is smaller."""
+        """The smallest second derivative that the energy may have."""
         return min(float(self.energy.potentials.slopes().detach().min()), 0.0)
 
     def _responses(self, u: Image) -> Tensor:

@@ -41,8 +41,8 @@ def minimise(
     Momentum is dropped where it points uphill (O'Donoghue and Candès 2015), and at the latest after as many steps as
     the longest run may have, which doubles. At every restart the value is compared with that of the restart before;
     where it has risen, the method goes back there. So values at restarts never rise by more than rounding, and a plain
-    gradient step follows each. For a strongly convex function, :math:`m \le \nabla^2 E \le L`, that step takes the
-    share :math:`m/L` of what is left to gain: the method converges to the one minimiser. Any other smooth function
+    gradient step follows each. For a strongly convex function, :math:`m \le \nabla^2 E \le L`, that step gains at least
+    the share :math:`m/L` of what is left to gain: the method converges to the one minimiser. Any other smooth function
     bounded below has gradients that tend to zero.
 
     >>> found = minimise(lambda u: 0.5 * u.square().sum(), lambda u: u, torch.ones(3), 1.0, 1.0)

@@ -16,7 +16,7 @@ from whorl.invariance.chart import COLOURS, house_style
 TILE, FLAT = 16, 0.1
 
 OUTLIER = 4.0
-"""Bins with more than so many times the usual variance hold detail rather than noise, and need not be seen whole."""
+"""Bins with more than this multiple of the usual variance hold detail, and may lie outside the figure."""
 
 
 def draw_noise(samples: Sequence[Tensor], model: NoiseModel, path: Path | str, *, format: str | None = None) -> None:
@@ -39,7 +39,7 @@ def draw_report(
     *,
     format: str | None = None,
 ) -> None:
-    """Draw a sheet: a picture ``(c, y, x)``, what denoising made of it, what was removed, and the noise of the samples.
+    """Draw a sheet: a picture ``(c, y, x)``, the denoised one, what was removed, and the noise of the samples.
 
     ``words`` are a title and lines of text. Pictures with other than three channels are shown by their first one.
     """

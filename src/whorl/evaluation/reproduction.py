@@ -55,7 +55,7 @@ FULL_TEST = 50
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper prints of a network, and the bound our variance must keep on whole scenes.
+    """The paper's figures for a network, and the bound that our variance must keep on whole scenes.
 
     The uncoupled network is the counter-example: its variance must be *large*.
     """

@@ -61,7 +61,7 @@ class Chain:
     """All steps of a model or network.
 
     ``outer`` ``(steps, scales)`` holds the weights :math:`c`, ``inner`` the weights :math:`w`; ``seen`` is the bank
-    that the diffusivity looks at, where it is not the one of the flux.
+    that the diffusivity looks at, where it is another one than that of the flux.
 
     >>> import whorl
     >>> model = whorl.models.build("perona-malik", contrast=5.0)
@@ -84,7 +84,7 @@ class Chain:
 
 
 def model_chain(model: Model, time: float | None = None, *, steps: int | None = None) -> Chain:
-    """The steps that ``model(u, time)`` takes, or so many automatic ones.
+    """The steps that ``model(u, time)`` takes, or a number of automatic ones.
 
     >>> from whorl.models import build
     >>> model_chain(build("perona-malik", contrast=10.0), time=2.0).steps
@@ -132,7 +132,7 @@ def noise_text(levels: tuple[float, float]) -> str:
 
 
 def refuse(form: Form | str, *formats: str) -> Form:
-    """The form of a step; an error that names the remedy where none of these formats, or of all, can hold it."""
+    """The form of a step, or an error that names the remedy where none of these formats (or of all) can hold it."""
     missing = {name: REGISTRY[name].lacks(form) for name in FORMATS}
     if isinstance(form, Form) and not all(missing[name] for name in formats or FORMATS):
         return form

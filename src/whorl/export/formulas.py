@@ -1,7 +1,7 @@
 r"""Diffusivities and activations as ONNX operations.
 
 Values ``s2`` and responses are named tensors ``(n c, k, y, x)``. The formulas are those of :mod:`whorl.diffusivities`
-and :mod:`whorl.activations`, without the care for gradients that training needs.
+and :mod:`whorl.activations`, without the parts that only gradients need.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from whorl.foundations.traced import Traced
 from whorl.steps import Form
 
 Accumulate = Callable[[list[str]], list[str]]
-"""From one quantity of every scale that steers to the sums over what is coupled, one for every scale of the flux."""
+"""Takes a quantity of every steering scale and gives its sums over what is coupled, one for every scale of the flux."""
 
 
 def flux(
@@ -121,7 +121,7 @@ def diffusivity(graph: Graph, g: Diffusivity, s2: str, scale: int = 0) -> str:
 
 
 def written(graph: Graph, formula: Any, scale: int = 0) -> str:
-    """The name of a traced value. Tensors in it are constants; of a vector over scales that of this scale counts."""
+    """The name of a traced value. Tensors in it are constants; a vector over scales stands for its own number."""
     known: dict[int, str] = {}
 
     def name(value: Any) -> str:

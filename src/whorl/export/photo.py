@@ -48,7 +48,7 @@ def photo_program(card: ModelCard) -> ExportedProgram:
     The number of pictures and their height and width are free, from 8 pixels on.
     """
     network: PhotoNetwork = card.build()
-    probe = torch.zeros(2, network.channels, 20, 26)  # different numbers, so that none is taken for another
+    probe = torch.zeros(2, network.channels, 20, 26)  # different sizes, so that none is taken for another
     free = {0: Dim.DYNAMIC, 2: Dim("height", min=8), 3: Dim("width", min=8)}
     given, shapes = (probe, torch.tensor(REFERENCE_LEVEL)), (free, None)
     count = 2 if network.takes_level else 1

@@ -1,4 +1,4 @@
-"""Chains as files of ``torch.export``: one torch module of convolutions that needs nothing of whorl any more."""
+"""Chains as files of ``torch.export``: one torch module of convolutions that runs without whorl."""
 
 import copy
 import operator
@@ -152,7 +152,7 @@ class _Gaussian(nn.Module):
 
 
 class _Plain(Diffusivity):
-    """A diffusivity whose secants are quotients: exact enough for values, if not for gradients, and a short program."""
+    """A diffusivity whose secants are quotients: exact enough for values (not for gradients), and a short program."""
 
     def __init__(self, inner: Diffusivity) -> None:
         super().__init__()

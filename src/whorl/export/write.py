@@ -18,7 +18,7 @@ from whorl.networks import DiffusionNetwork, ModelCard, PhotoNetwork
 
 
 def exportable(card: ModelCard) -> Chain | ModelCard:
-    """A trained network as the export takes it: chains of steps as such, networks for photographs by their card."""
+    """A trained network as the export takes it: a chain of steps, or the card of a network for photographs."""
     network = card.build()
     if isinstance(network, DiffusionNetwork):
         return network_chain(network, card.name)

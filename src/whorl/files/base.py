@@ -16,7 +16,7 @@ from whorl.files.layout import Layout, Metadata, plain_samples
 from whorl.foundations.samples import rounded
 
 BLOCKS = {"icc": "colour profile", "exif": "EXIF", "xmp": "XMP", "iptc": "IPTC", "comment": "comment"}
-MAX_PIXELS = 2**29  # what a format that must be decoded whole may declare: 23170 x 23170 pixels
+MAX_PIXELS = 2**29  # the most pixels that a format decoded in one piece may declare: 23170 x 23170
 MAX_SEGMENT = 2**28  # bytes of one decoded strip, tile or chunk
 MAX_PAGES = 2**16  # pages of one file
 
@@ -96,7 +96,7 @@ class Reader(OpenFile):
 
 
 Frame = tuple[Layout, Metadata]
-"""What a writer must know of a page before its samples come."""
+"""What a writer must know about a page before its samples come."""
 
 
 class Canvas(ABC):
@@ -148,7 +148,7 @@ class Writer(ABC):
     """Which of BLOCKS the format can hold."""
 
     carries: str = ""
-    """Which of ``chunks``, ``tags`` and ``array`` it hands on."""
+    """Those of ``chunks``, ``tags`` and ``array`` that the format hands on."""
 
     longest: float = math.inf
     """Bytes of each block that it can hold."""
@@ -159,7 +159,7 @@ class Writer(ABC):
 
     @classmethod
     def not_kept(cls, metadata: Metadata) -> list[str]:
-        """What of the metadata such a file cannot hold, in words."""
+        """The parts of the metadata that such a file cannot hold, in words."""
         blocks = {name: len(getattr(metadata, name) or b"") for name in BLOCKS}
         fits = {name: cls.longest if name != "icc" else math.inf for name in cls.holds}  # profiles come in pieces
         lost = [BLOCKS[name] for name, size in blocks.items() if size > fits.get(name, 0)]
@@ -221,7 +221,7 @@ def one_line(path: Path, remedy: str = "Convert it to a tiled TIFF or to zarr.")
 
 
 def needed(package: str, path: Path | str, what: str) -> Any:
-    """A package without which ``what`` cannot be read or written."""
+    """The package of that name, or an error that says that ``what`` cannot be read or written without it."""
     try:
         return import_module(package)
     except ModuleNotFoundError:
@@ -229,7 +229,7 @@ def needed(package: str, path: Path | str, what: str) -> Any:
 
 
 def reason(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """The message of an error, in one line."""
     return " ".join(str(error).split()) or type(error).__name__
 
 

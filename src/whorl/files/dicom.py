@@ -21,7 +21,7 @@ from whorl.files.raw_volume import RawSamples, RawVolume
 from whorl.files.volume import Box, Result, check_perpendicular, dicom_inside, known_spacing, volume_kind
 
 UNEVEN, NEAR = 0.02, 0.005
-"""Steps between slices may differ by this part of a step, and by so many millimetres: files round their positions."""
+"""How much steps between slices may differ, as a share of a step and in millimetres: files round positions."""
 
 INTEGERS = [np.dtype(kind) for kind in ("u1", "i2", "u2", "i4")]
 
@@ -74,7 +74,7 @@ class DicomVolume(RawVolume):
             raise
 
     def _unpack(self) -> np.dtype[Any]:
-        """Decode every slice once into a file without a name; the type that holds all values is told."""
+        """Decode every slice once into a file without a name; also returns the type that holds all values."""
         order = {(frame.file, frame.number): index for index, frame in enumerate(self.frames)}
         ends: list[float] = []
         most, begun = 0.0, False
@@ -130,7 +130,7 @@ def _headers(path: Path) -> list[tuple[Path, Any]]:
     found = []
     for file in files:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of values that break small rules, which nobody can mend here
+            warnings.simplefilter("ignore")  # about values that break small rules: nobody can mend them here
             header = pydicom.dcmread(file, stop_before_pixels=True, force=True)
             if "Rows" in header and "Columns" in header:
                 found.append((file, header))
@@ -141,7 +141,7 @@ def _headers(path: Path) -> list[tuple[Path, Any]]:
 
 
 def _frames(file: Path, header: Any) -> Iterator[Frame]:
-    """The frames of a file, in the order of the file; what is not told for a frame is told for all."""
+    """The frames of a file, in the order of the file. Attributes may be given for each frame or for all."""
     count = int(header.get("NumberOfFrames") or 1)
     own, shared = (header.get(f"{word}FunctionalGroupsSequence") for word in ("PerFrame", "Shared"))
     offsets = header.get("GridFrameOffsetVector")
@@ -175,7 +175,7 @@ def _numbers(values: Any, count: int) -> NDArray[np.float64] | None:
 
 
 def _check_alike(path: Path, frames: Sequence[Frame]) -> None:
-    """Refuse what is not one volume of grey values, and say which of its files does not belong there."""
+    """Refuse slices that are not one volume of grey values, and say which file does not belong there."""
     series = Counter(str(frame.header.get("SeriesInstanceUID", "")) for frame in frames)
     if len(series) > 1:
         named = {str(frame.header.get("SeriesInstanceUID", "")): frame.header for frame in frames}

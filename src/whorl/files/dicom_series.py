@@ -1,4 +1,4 @@
-"""A derived series in DICOM: the headers of the source, with what must differ where pixels were changed."""
+"""A derived series in DICOM: the headers of the source, changed where a file with changed pixels must differ."""
 
 import warnings
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 STALE = ("SmallestImagePixelValue", "LargestImagePixelValue", "IconImageSequence", "DigitalSignaturesSequence",
          "MACParametersSequence")  # fmt: skip
-"""What was said of the pixels before, and signatures of them."""
+"""Attributes that describe the pixels of the source, and signatures of them."""
 SOURCE = ("121322", "Source image for image processing operation")
 MODIFYING = ("109103", "Modifying Equipment")
 SERIES = 1000
@@ -26,8 +26,7 @@ def write_derived(volume: "DicomVolume", part: Path, result: Result) -> None:
     """Write one file, or one for each file of the source into the folder ``part``.
 
     Every file keeps its patient, study, frame of reference and place. It gets a new identity in a new series, says that
-    it is derived, from which file and by what, and holds its samples as they were stored: before the rescaling, not
-    compressed.
+    it is derived, from which file and by which program, and holds samples without the rescaling, uncompressed.
     """
     import pydicom
     from pydicom.uid import generate_uid
@@ -64,7 +63,7 @@ def _stored(volume: "DicomVolume", index: int, result: Result, data: Any) -> Any
 
 
 def _derive(data: Any, series: str, instance: str) -> None:
-    """Give a header what a derived image must say of itself."""
+    """Add to a header what a derived image must say about itself."""
     import pydicom
     from pydicom.dataset import Dataset
 

@@ -39,7 +39,7 @@ SUFFIXES = {
 READ_ONLY = (".webp", ".bmp")
 RAW = (".cr2", ".cr3", ".crw", ".nef", ".nrw", ".arw", ".sr2", ".dng", ".raf", ".orf", ".rw2", ".pef", ".srw", ".x3f",
        ".3fr", ".iiq", ".rwl", ".mrw", ".kdc", ".erf")  # fmt: skip
-"""What cameras write: the samples of a sensor, one colour at each pixel, and no picture yet."""
+"""Endings of raw files of cameras: samples of a sensor, with one colour at each pixel, which are no picture yet."""
 
 READERS: dict[str, Callable[[Path, int], Reader]] = {
     "png": PngReader,
@@ -68,7 +68,7 @@ ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
 
 
 def open_reader(path: str | Path, max_pixels: int = MAX_PIXELS) -> Reader:
-    """Open a picture for reading; its contents tell the format, not its name.
+    """Open a picture for reading; the format is told by its contents, not by its name.
 
     Raises :class:`~whorl.errors.FileError` for what is missing, empty, truncated, damaged, or no picture.
 
@@ -127,7 +127,7 @@ def _check_developed(path: Path) -> None:
 
 def is_zarr(path: Path) -> bool:
     """Whether a folder is a zarr array or group."""
-    return any(os.path.exists(path / name) for name in ZARR_FILES)  # False, no error, in a folder closed to us
+    return any(os.path.exists(path / name) for name in ZARR_FILES)  # False in a folder closed to us, without an error
 
 
 def kind_of(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What a picture is besides its samples: size, type, colours, and the metadata that must survive."""
+"""What describes a picture besides its samples: size, type, colours, and the metadata that must survive."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -56,7 +56,7 @@ class NrrdFile(RawVolume):
         self.place(path, start, start, self.encoded)
 
     def packing(self, name: str) -> str:
-        """Never the whole file, whatever its name: the header says how the samples behind it are packed."""
+        """The file as a whole is never packed, whatever its name: the header says how the samples behind it are."""
         return ""
 
     def write(self, part: Path, name: str, result: Result) -> None:

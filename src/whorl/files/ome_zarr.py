@@ -1,4 +1,4 @@
-"""What the attributes of zarr say: OME-Zarr of a group that holds an image in several sizes, and our own of an array.
+"""The attributes of zarr: OME-Zarr for a group that holds an image in several sizes, and our own for an array.
 
 OME-Zarr has the names of the axes and the size of a pixel. Our own attribute says what the samples of an array are,
 since zarr itself knows neither colours nor EXIF.
@@ -20,7 +20,7 @@ from whorl.files.tiff_directory import upright_exif
 
 @dataclass(frozen=True)
 class Multiscale:
-    """What a group says of its image; ``paths`` and ``shapes`` begin with the full size."""
+    """What a group says about its image; ``paths`` and ``shapes`` begin with the full size."""
 
     attributes: Mapping[str, Any]
     names: tuple[str, ...]
@@ -80,13 +80,13 @@ def write_levels(group: Any, image: Multiscale, chunks: Sequence[int], **how: An
 
 KEY = "whorl"
 PAIRS = ("resolution", "spacing")
-COLOURS: dict[Colour, int] = {"grey": 1, "rgb": 3, "cmyk": 4, "channels": 1}  # samples that each needs
+COLOURS: dict[Colour, int] = {"grey": 1, "rgb": 3, "cmyk": 4, "channels": 1}  # samples that each of them needs
 FLIPPED_Y, FLIPPED_X, SWAPPED = (3, 4, 7, 8), (2, 3, 6, 7), (5, 6, 7, 8)
 """What turns a picture upright, by its EXIF orientation: first the axes are swapped, then flipped."""
 
 
 def upright(layout: Layout, metadata: Metadata) -> tuple[Layout, Metadata]:
-    """What a picture is once its samples are turned and counted as every program expects them."""
+    """Layout and metadata of a picture once its samples are turned and counted as every program expects them."""
     plain = replace(metadata, orientation=1, white_is_zero=False, premultiplied=False, exif=upright_exif(metadata.exif))
     if metadata.orientation not in SWAPPED:
         return layout, plain
@@ -110,7 +110,7 @@ def turned(top: int, left: int, block: NDArray[Any], orientation: int, size: tup
 
 
 def attributes_of(layout: Layout, metadata: Metadata) -> dict[str, Any]:
-    """What cannot be seen from the array, as plain values."""
+    """Layout and metadata that the array does not show, as plain values."""
     found: dict[str, Any] = {"colour": layout.colour, "kept": layout.kept}
     found |= {name: list(pair) for name in PAIRS if (pair := getattr(metadata, name))}
     blocks = {name: getattr(metadata, name) for name in BLOCKS}

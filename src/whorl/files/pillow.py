@@ -1,4 +1,4 @@
-"""What Pillow decodes: JPEG, WebP and BMP as pages, and the samples of most PNG files; and JPEG written by it."""
+"""The formats that Pillow decodes (JPEG, WebP, BMP, and the samples of most PNG files), and JPEG written by it."""
 
 import warnings
 from pathlib import Path
@@ -74,7 +74,7 @@ def opened(path: Path, kind: str) -> Any:
         "BMP": BmpImagePlugin.BmpImageFile,
     }
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # doubtful metadata is not worth a word where the picture can be read
+        warnings.simplefilter("ignore")  # no warning about doubtful metadata where the picture can be read
         return plugins[kind](path)
 
 
@@ -106,7 +106,7 @@ MAX_DENSITY = 65535  # pixels per inch that the header can hold
 
 
 class JpegWriter(WholeWriter):
-    """Writes 8-bit grey, RGB or CMYK. JPEG loses a little of every picture: of quality 95, with full chroma."""
+    """Writes 8-bit grey, RGB or CMYK. JPEG loses a little of every picture: here with quality 95 and full chroma."""
 
     holds = ("icc", "exif", "xmp", "iptc", "comment")
     longest = 65000  # a marker ends at 65533 bytes, its name among them

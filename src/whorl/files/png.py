@@ -15,7 +15,7 @@ from whorl.files.pillow import decoded
 from whorl.files.tiff_directory import exif_of, exif_tags, orientation_in
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
-CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is read as the colours it stands for
+CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is read as its colours
 TEXTS = (b"tEXt", b"zTXt", b"iTXt")
 CARRIED = (b"cICP", b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"pHYs", b"eXIf", *TEXTS)
 XMP = b"XML:com.adobe.xmp"  # the key of its text
@@ -142,7 +142,7 @@ def _metadata(chunks: list[tuple[bytes, bytes]]) -> Metadata:
     resolution = spacing = icc = None
     if len(physical := table.get(b"pHYs", b"")) == 9:
         across, down = (int.from_bytes(physical[i : i + 4], "big") for i in (0, 4))
-        if across and down:  # pixels per unit: the more of them, the smaller each
+        if across and down:  # pixels per unit: more pixels per unit are smaller ones
             spacing = (1 / down, 1 / across)
             resolution = (across * INCH, down * INCH) if physical[8] == 1 else None
     if (profile := table.get(b"iCCP")) is not None:
@@ -176,7 +176,7 @@ def _inflated(data: bytes) -> bytes | None:
 
 
 def _description(metadata: Metadata) -> tuple[tuple[bytes, bytes], ...]:
-    """The chunks between header and image: those of the PNG read, or new ones from what another format told."""
+    """The chunks between header and image: those of the PNG read, or new ones from metadata of another format."""
     if metadata.chunks:
         return metadata.chunks
     made: list[tuple[bytes, bytes]] = []

@@ -148,7 +148,7 @@ class RawSamples:
 
     def _pieces(self, place: Sequence[slice], block: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
         """Place in the file and piece of the block, for every run of samples that lies together in both."""
-        axis = len(self.shape) - 1  # the first axis of a run: those behind it are taken whole
+        axis = len(self.shape) - 1  # the first axis of a run: all axes behind it are taken whole
         while axis > 0 and place[axis].start == 0 and place[axis].stop == self.shape[axis]:
             axis -= 1
         inner = math.prod(self.shape[axis + 1 :])

@@ -15,9 +15,9 @@ from whorl.files.layout import Metadata, Tag
 # bytes of one value, by the data types of TIFF; the last three are those of BigTIFF
 KIND_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8, 17: 8, 18: 8}
 MOST_TAGS = 4096  # of one directory; real ones have some dozens
-MAX_TAG = 2**26  # bytes of one tag; the longest real ones tell where millions of strips lie
+MAX_TAG = 2**26  # bytes of one tag; the longest real ones hold the places of millions of strips
 ORIENTATION, IPTC = 274, 33723
-INSIDE = (34665, 34853, 40965)  # what points to another directory: EXIF, GPS, interoperability
+INSIDE = (34665, 34853, 40965)  # tags that point to another directory: EXIF, GPS, interoperability
 LONG, LONG8 = 4, 16
 
 

@@ -1,4 +1,4 @@
-"""Which TIFF tags describe the picture and must survive; how they are read as raw bytes, and made where none are."""
+"""Which TIFF tags describe the picture and must survive; how they are read as raw bytes, and made if missing."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -110,7 +110,7 @@ def ome_spacing(description: str, axes: str) -> tuple[float, ...] | None:
 
 
 def description(layout: Layout, metadata: Metadata) -> list[Tag]:
-    """The describing tags: those of the TIFF read, or new ones from what another format told."""
+    """The describing tags: those of the TIFF that was read, or new ones from the metadata of another format."""
     if metadata.tags:
         return list(metadata.tags)
     tags = [numbers(262, SHORT, PHOTOMETRIC[layout.colour]), numbers(274, SHORT, metadata.orientation)]

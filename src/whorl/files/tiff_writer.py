@@ -36,8 +36,8 @@ class TiffWriter(Writer):
     - Pictures that ImageJ wrote lie uncompressed one after the other, as ImageJ looks for its stacks.
     - Large ones, and those that came with a pyramid, are tiled, deflated with the horizontal predictor for whole
       numbers; the pyramid is built anew from the result.
-    - Pictures that were compressed as JPEG are so again: what loses nothing would take 4 to 10 times the room of the
-      input, JPEG of quality 95 takes about twice. Another compression may be told by ``Metadata.compression``.
+    - Pictures that were compressed as JPEG become JPEG again: lossless compression would take 4 to 10 times the room of
+      the input, JPEG of quality 95 takes about twice. Another compression may be told by ``Metadata.compression``.
 
     Strips and tiles are appended as they come and the directories follow at the end, so memory holds one of them.
     """
@@ -65,7 +65,7 @@ class TiffWriter(Writer):
     def finish(self) -> None:
         """Write pyramids, directories and header."""
         self.stream.seek(0, 2)
-        marked = not _starts(self.canvases[0].metadata, b"Aperio")  # whose slides do not mark their smaller sizes
+        marked = not _starts(self.canvases[0].metadata, b"Aperio")  # slides of Aperio do not mark their smaller sizes
         pages = [[page.tags(), *(level.tags(int(marked)) for level in page.pyramid())] for page in self.canvases]
         pages += [[self._other(*other)] for other in self.canvases[0].metadata.others]
         length = self.stream.tell() + sum(
@@ -214,7 +214,7 @@ class _Packed(_TiffCanvas):
             yield height, width, True
 
     def read_back(self, top: int, left: int, count: int) -> NDArray[Any]:
-        """So many tiles from there on along both axes, as far as the picture has them."""
+        """A number of tiles along both axes from a first one on, as far as the picture has them."""
         rows, columns = self.grain
         bottom, right = min(top + count * rows, self.layout.height), min(left + count * columns, self.layout.width)
         lines = []

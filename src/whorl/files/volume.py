@@ -18,7 +18,7 @@ from whorl.foundations.samples import rounded, working_dtype
 
 
 class Format(NamedTuple):
-    """How files of a kind are called, the module and the package that read them, and our class for them."""
+    """A kind of file: the endings of its names, the module and the package that read it, and our class for it."""
 
     suffixes: tuple[str, ...]
     module: str
@@ -37,7 +37,7 @@ FORMATS = {
     "nrrd": Format((".nrrd",), "nrrd", "pynrrd", "nrrd_files.NrrdFile"),
     "dicom": Format((".dcm",), "pydicom", "pydicom", "dicom.DicomVolume"),
 }
-"""The kinds of volumes that have libraries of their own."""
+"""The kinds of volumes that a library of their own reads."""
 VOLUME_SUFFIXES = {suffix: kind for kind, found in FORMATS.items() for suffix in found.suffixes}
 SHEAR = 1e-3
 """Cosine of the angle between two axes from which on they do not count as perpendicular."""
@@ -49,7 +49,7 @@ Box = tuple[slice, ...]
 """The voxels from a first to before a last one along z, y and x."""
 
 Result = Callable[[int, Box], NDArray[Any]]
-"""Gives the samples ``(c, z, y, x)`` of volume number so-and-so in a box, in the type of the file."""
+"""Gives the samples ``(c, z, y, x)`` of a volume, by its number, in a box, in the type of the file."""
 
 
 class VolumeFile(OpenFile, ABC):
@@ -77,12 +77,12 @@ class VolumeFile(OpenFile, ABC):
         return plain if (self.scale, self.shift) == (1.0, 0.0) else plain * plain.dtype.type(self.scale) + self.shift
 
     def samples_of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """What is stored for values: the other way round, rounded to the type of the file."""
+        """The samples that a file stores for these values, rounded to its type."""
         scaled = values if (self.scale, self.shift) == (1.0, 0.0) else (values - self.shift) / self.scale
         return rounded(scaled, self.dtype)
 
     def is_folder(self, target: Path) -> bool:
-        """Whether what is written there is a folder."""
+        """Whether a volume of that name is written as a folder."""
         return SUFFIXES.get(target.suffix.lower()) == "zarr"
 
     def read(self, number: int, place: Box) -> NDArray[Any]:
@@ -130,7 +130,7 @@ def is_dicom(path: Path) -> bool:
 
 
 def dicom_inside(path: Path) -> bool:
-    """Whether a file is DICOM, by its mark or its name; lists of other files, which media carry, do not count."""
+    """Whether a file is DICOM, by its mark or its name; lists of files on DICOM discs do not count."""
     try:
         other = path.name.startswith(".") or path.name.upper() == "DICOMDIR" or path.suffix.lower() in SUFFIXES
         if other or not path.is_file():
@@ -159,7 +159,7 @@ def open_volume(path: Path, asked: bool = False) -> VolumeFile | None:
         raise FileError(f"{path}: does not fit into memory.") from None
     except Exception as error:  # libraries fail in many ways: ValueError, ImageFileError, NRRDError, EOFError, ...
         if not kind:
-            return None  # the reader of pictures says what is wrong with it
+            return None  # the reader of pictures says what is wrong with the file
         raise FileError(
             f"{path}: damaged, truncated or no {kind.upper()} file ({reason(error)}). Get the file again."
         ) from None

@@ -1,7 +1,7 @@
 """Cycles under a frozen tensor, band by band: what a cycle needs beside the picture is the size of a band.
 
-A band is a range of rows with as many more on either side as a cycle can see; beyond them nothing has an effect on
-its rows, so that the picture comes out as if it had been taken as a whole, bit by bit.
+A band is a range of rows with as many more on either side as a cycle can see; pixels beyond have no effect on its rows,
+so that the picture comes out as if it had been taken as a whole, bit by bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -57,7 +57,7 @@ class Piece(NamedTuple):
 def pieces(model: Model, level: Level, steps: int) -> list[Piece]:
     """All of the picture, for cycles of so many steps: as one band, or in bands over every image of its own.
 
-    The step of a single band is made once. Those of several are made anew in every cycle: they would take room.
+    The step of a single band is made once. With several bands, steps are made anew in every cycle, to save memory.
     """
     data, known = level
     rows, halo = data.shape[2], steps * model.operator.reach + model.reach

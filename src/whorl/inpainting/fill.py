@@ -1,8 +1,8 @@
 r"""The steady state of a flow that keeps known pixels: :math:`F(u) = 0` where unknown, :math:`u = f` where known.
 
 From coarse to fine: every level starts from the next coarser one and takes cycles of the fast semi-iterative scheme,
-in which known pixels are put back after every step. A cycle damps all errors it can see; how much the next one still
-changes tells how far away the steady state is. Work grows linearly with the pixels.
+in which known pixels are put back after every step. A cycle damps all errors within its reach; how much the next cycle
+still changes tells how far away the steady state is. Work grows linearly with the pixels.
 
 Within a cycle the diffusion tensor stays that of its start. Then the cycle is one of a linear problem, which it brings
 near its solution, and cycles converge; if the tensor followed every step, the extrapolation of the scheme would keep
@@ -37,20 +37,20 @@ tensor is renewed.
 """
 
 MOMENTUM = 0.75
-"""Share of its last change by which every cycle under frozen tensors starts ahead: edges drift in one direction."""
+"""Each cycle under frozen tensors starts ahead by this share of the last change: edges drift in one direction."""
 
 SLOWEST = 0.9
-"""How much of the change of one cycle the next one is assumed to make, at least, while tensors still change."""
+"""While tensors still change, a cycle is assumed to change at least this share of what the cycle before it changed."""
 
 CALM = 3
 """Cycles in a row that must be near the steady state while tensors still change: a single calm one may be where an edge
 turns round, or begins to give way."""
 
 COARSE_CYCLES = 8
-"""Cycles on a coarse level: what they leave undone, finer levels do."""
+"""The most cycles on a coarse level: finer levels do the rest."""
 
 MOST_STEPS = 8000
-"""After so many steps on a level, four times as many in a flow of fourth order, it is taken not to come to rest."""
+"""Steps on a level (four times as many in a flow of fourth order) after which the flow is taken not to come to rest."""
 
 Report = Callable[[float], None]
 """Called after every cycle on the finest level with the distance to the steady state, in grey values."""
@@ -151,8 +151,8 @@ def _relax(
     tau, (low, high) = model.step_limit(u.dim() - 2), _bounds(model, level)
     frozen, order = not _linear(model), 2 if isinstance(model.operator, Laplacian | Hessian) else 1
     longest, slowest = (LONGEST_FROZEN, SLOWEST) if frozen else (LONGEST if order == 1 else LONGEST_FOURTH, 0.0)
-    # Where so many levels down all is known, gaps are about so wide; a cycle of n steps reaches about n pixels far.
-    # In a flow of fourth order it reaches as far as the root of n.
+    # If all is known k levels down, gaps are about 2^k pixels wide; a cycle of n steps reaches about n pixels far.
+    # In a flow of fourth order it reaches about the root of n.
     across = 2 ** (coarser_levels * order)
     length = min(max(SHORTEST, across), longest)
     # Cycles that do not reach across change little after the first one, whatever is left to do: look twice.
@@ -167,7 +167,7 @@ def _relax(
             parts = pieces(model, here, length) if frozen else []
             held = model.description if frozen else model.inpaint(here.data, ~here.known).description
             move = u.new_zeros(()).expand_as(u)
-            whole = whole if patches else whole[:0].clone()  # nobody shall hold the image but this loop
+            whole = whole if patches else whole[:0].clone()  # nothing else may refer to the image
         taus, mixes = fsi_steps((length,), tau)
         if frozen:
             after, along = cycle(parts, u, move, momentum, taus, mixes, engine, own)
@@ -178,7 +178,7 @@ def _relax(
             after = patches.agreed(after)
         if low is not None:
             after = after.clamp(low, high)
-        # Nobody else holds the image of the last cycle: without derivatives its memory takes the change.
+        # Nothing else refers to the image of the last cycle: without derivatives its memory takes the change.
         move = after - u if after.requires_grad else u.sub_(after).neg_()
         lengths = torch.linalg.vector_norm(move.detach() if own is None else move.detach()[:, :, own], dim=-1)
         change = float(lengths.double().square().sum() / unknown) ** 0.5

@@ -1,4 +1,4 @@
-"""One function for people: an array with gaps in, the same array with the gaps filled out."""
+"""The function for users: it takes an array with gaps and gives the same array with the gaps filled."""
 
 import warnings
 from typing import Any, TypeVar
@@ -32,10 +32,10 @@ The settings of ``"eed"`` were chosen on photographs (``experiments/inpainting.p
 """
 
 SHOCK = "diffusion-shock"
-"""A way to fill in that is no model of fluxes: it has a step of its own."""
+"""The name of the way to fill in that is no flow of fluxes and has a step of its own."""
 
 NEAR = {"sigma": (0.375, 0.5), "rho": (0.85, 0.0)}
-"""Sigma and rho of ``"eed"`` over the mean distance from what is known, and the least of them: thin gaps need less."""
+"""Sigma and rho of ``"eed"`` over the mean distance from known pixels, and their least values: thin gaps need less."""
 
 IN_SPACE = {"gamma": 0.0, "alpha": 0.25, "rho": 3.0}
 """What differs for volumes: gamma belongs to the plane, and alpha is that of all second order models in space."""

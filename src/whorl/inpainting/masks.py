@@ -10,19 +10,19 @@ Gaps = NDArray[np.bool_]
 """True where to fill: ``(y, x)`` or ``(z, y, x)``."""
 
 FULL = (1, 255, 65535)
-"""What white may be in a mask: the first of these that no value of it exceeds."""
+"""Values that white may have in a mask: it is the first of these that no value of the mask exceeds."""
 
 FARTHEST = 9
 """Pixels beyond which the depth of a gap does not matter."""
 
 MOST = 0.5
-"""The largest share of an image that is filled unless more is allowed: masks are easily the wrong way round."""
+"""The largest share of an image that is filled unless more is allowed: masks are easily inverted by mistake."""
 
 
 def drawn(values: NDArray[Any], axis: int, alpha: int = 0) -> Gaps:
     """Where a mask is drawn: above half of white in any channel; or, on a transparent layer, above half opaque.
 
-    The last ``alpha`` channels along the ``axis`` are no colours. A layer that is opaque everywhere says nothing.
+    The last ``alpha`` channels along the ``axis`` are no colours. A layer that is opaque everywhere does not count.
 
     >>> drawn(np.array([[0, 60, 128, 255]], np.uint8), axis=0)
     array([False, False,  True,  True])
@@ -62,7 +62,7 @@ def grown(gaps: Gaps, pixels: int) -> Gaps:
 
 
 def depth(gaps: Gaps) -> float:
-    """The mean distance of the gaps from what is known, in pixels, each rounded up; none counts more than FARTHEST.
+    """The mean distance of the gaps from what is known, in pixels, each rounded up and at most FARTHEST.
 
     >>> depth(np.array([[False, True, True, True, False]]))
     1.3333333333333333

@@ -20,19 +20,19 @@ CELL = 32
 """Side of the squares by which holes are cut, in pixels."""
 
 WORTHWHILE = 0.5
-"""Patches larger than this share of the picture are no gain."""
+"""The share of the picture above which patches are no gain."""
 
 MANY = 1000
-"""More squares than these with holes in them are no gain either."""
+"""The number of squares with holes above which patches are no gain."""
 
 GONE = 2**40
-"""Where boxes are put that are part of another one."""
+"""The place of boxes that are part of another box."""
 
 Array = np.ndarray[Any, Any]
 
 
 class Patches(NamedTuple):
-    """The small picture: what each of its pixels is in the large one, where it is computed, and whether that is there.
+    """The small picture: each pixel's place in the large one, where it is computed, and whether both agree.
 
     A pixel of the large picture may stand in several patches, and is computed in one.
     """
@@ -79,7 +79,7 @@ def around(known: Tensor, steps: int, reach: int, seen: int) -> Patches | None:
     corners, total = _packed(high - low)
     if np.prod(total) > WORTHWHILE * everywhere.numel():
         return None
-    # Between the patches lies a pixel that is known, or one that nobody looks at.
+    # Between the patches lies a pixel that is known, or one that has no effect.
     source = np.full(total, int(everywhere.flatten().byte().argmax()))
     for corner, first, last in zip(corners, low, high, strict=True):
         axes = [_mirrored(np.arange(a, b), n) for a, b, n in zip(first, last, shape, strict=True)]
@@ -94,7 +94,7 @@ def around(known: Tensor, steps: int, reach: int, seen: int) -> Patches | None:
 
 
 def _needed(low: Array, high: Array, wide: int, reach: int, seen: int, shape: Array) -> tuple[Array, Array]:
-    """What must be looked at for the holes of each square: those around that the steps reach, and known pixels."""
+    """The pixels that the holes of each square depend on: holes around it within reach, and known pixels."""
     near = (np.maximum(low - high[:, None], low[:, None] - high) < reach).all(2)
     part, before = np.arange(len(low)), None
     while before is None or (part != before).any():  # squares whose holes hang together get the same number
@@ -109,7 +109,7 @@ def _needed(low: Array, high: Array, wide: int, reach: int, seen: int, shape: Ar
 
 
 def _merged(low: Array, high: Array) -> tuple[Array, Array, Array]:
-    """Boxes of which no two are larger than one around both; and in which of them each of the given ones is."""
+    """Boxes, joined where one around two is no larger than both; and for each given box its new number."""
     inside, size, k = np.arange(len(low)), (high - low).prod(1, dtype=float), 0
     while k < len(low):
         more = (np.maximum(high, high[k]) - np.minimum(low, low[k])).prod(1, dtype=float) - size

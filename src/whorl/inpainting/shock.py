@@ -36,7 +36,7 @@ LIMIT = 1 / (4 - 2 * DIAGONAL)
 """The largest step that keeps the maximum-minimum principle."""
 
 RENEWED = 8
-"""Steps under one guidance."""
+"""Steps that are taken with one guidance, before it is computed anew."""
 
 COARSE, MOST = 80, 1600
 """Steps on coarse levels, and at most on the finest."""
@@ -103,7 +103,7 @@ class DiffusionShock:
     def fill(
         self, image: Image, known: Tensor, tolerance: float, report: Callable[[float], None] | None = None
     ) -> tuple[Image, float, int, bool]:
-        """From coarse to fine until a unit of time changes less than the tolerance: image, change, steps, whether."""
+        """From coarse to fine until a unit of time changes less than the tolerance: image, change, steps, success."""
         _check(image)
         levels = pyramid(Level(torch.where(known, image, 0), known))
         start = levels[-1]

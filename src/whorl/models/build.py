@@ -140,7 +140,7 @@ def build(
 
 
 def uncoupled_twin(model: Model) -> Model:
-    """The same model with every direction activated for itself: what coupling is compared with.
+    """The same model with every direction activated by itself: the one to compare coupling with.
 
     >>> uncoupled_twin(build("gerig", contrast=3.0)).activation.couple
     ('channels',)
@@ -157,7 +157,7 @@ def uncoupled_twin(model: Model) -> Model:
 
 
 def _check_contrast(contrast: Any, name: str) -> None:
-    """One number; of multiscale models one per scale; or rows, one for each channel, of so many."""
+    """One number; for multiscale models one per scale; or a row of as many for each channel."""
     if isinstance(contrast, str):
         remedy = "whorl.diffuse measures it on the picture." if contrast == "auto" else "Give a number."
         raise ValueError(f"{name}: a model is built with a number for its contrast, got {contrast!r}. {remedy}")

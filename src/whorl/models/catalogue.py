@@ -1,4 +1,4 @@
-"""The paper's table as data: all that is said of a model, from its energy to the words of command and page."""
+"""The paper's table as data: everything about a model, from its energy to the words of command and page."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -73,7 +73,7 @@ class Row:
     plate: tuple[float, float] = (50.0, 1.2)
 
     def as_dict(self) -> dict[str, object]:
-        """The row for programs."""
+        """The row as a dictionary, for programs."""
         words = ("name", "title", "use", "energy", "pde", "scheme", "activation", "reference", "equation")
         return {name: getattr(self, name) for name in (*words, "in_table", "options")}
 

@@ -28,7 +28,7 @@ Parts: TypeAlias = tuple[Operator, Activation, Operator | None]
 
 @dataclass(frozen=True)
 class Setting:
-    """What a model is built from; every model takes from it what it has a use for."""
+    """The settings that a model is built from; each model uses some of them."""
 
     g: Diffusivity
     contrast: Contrast

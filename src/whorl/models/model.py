@@ -1,4 +1,4 @@
-"""A diffusion model: everything the paper's table says of it, as one module."""
+"""A diffusion model as one module: its energy, flow, steps and limits."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -138,7 +138,7 @@ class Model(nn.Module):
         ``out`` receives the result: a contiguous tensor like ``u`` that shares no memory with it. A loop that uses two
         tensors in turn needs no fresh memory, which costs time where images are large. Not while learning.
 
-        The image is not searched for NaN and infinity, which a whole flow refuses: they spread to the pixels around.
+        A single step does not look for NaN and infinity, which a whole flow refuses; they spread to the pixels around.
         """
         u = self._checked(u)
         space = u.dim() - 2
@@ -148,7 +148,7 @@ class Model(nn.Module):
         return engines.advance(self.description, u, [Numbers(tau)], engine, out=out)
 
     def advance(self, u: Image, taus: Sequence[float], engine: str = "auto") -> Image:
-        """The image after steps of these sizes; the caller has checked them."""
+        """The image after steps of these sizes, which the caller has checked."""
         return engines.advance(self.description, u, [Numbers(tau) for tau in taus], engine)
 
     def forward(

@@ -45,7 +45,7 @@ def growing_cycles(time: float, limit: float, growth: float = GROWTH) -> Cycles:
     """
     lengths: list[int] = []
     length, left = 1.0, time / limit
-    _check(_fewest(left), time)  # even a single cycle needs so many
+    _check(_fewest(left), time)  # even a single cycle needs this many
     while left > 1e-12 * time / limit:
         lengths.append(min(round(length), _fewest(left)))
         left -= lengths[-1] * (lengths[-1] + 1) / 3
@@ -54,7 +54,7 @@ def growing_cycles(time: float, limit: float, growth: float = GROWTH) -> Cycles:
 
 
 def equal_cycles(time: float, limit: float, count: int) -> Cycles:
-    """So many cycles of the same, smallest possible length.
+    """A number of cycles of the same, smallest possible length.
 
     >>> equal_cycles(10.0, 0.5, 2).lengths
     (5, 5)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from whorl.errors import StabilityError
 
 MOST_STEPS = 1_000_000
-"""No filter needs more; whoever asks for more has mistaken a unit."""
+"""The most steps of a filter: a larger number comes from a mistaken unit."""
 
 Progress = Callable[[int, int], None]
 """Called after every step with the number of steps done and the number of steps in all."""
