@@ -18,7 +18,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
@@ -38,8 +38,36 @@ _MANTISSA = {32: 23, 64: 52}
 _LOWEST = {32: -100.0, 64: -1000.0}
 
 
+class _OneFileEach(IndexDataCacheFile):  # type: ignore[misc]
+    """One file for each kernel, named by what the kernel is for, which stands in the file as well.
+
+    Numba numbers the files in an index. Of two processes that compile at once both may take the same number; then one
+    kernel lies where another is looked for, and runs in its place.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        self._save_data(self._name(key), (self._version, self._source_stamp, key, data))
+
+    def load(self, key: Any) -> Any:
+        try:
+            *made_for, data = self._load_data(self._name(key))
+        except OSError:
+            return None
+        return data if made_for == [self._version, self._source_stamp, key] else None
+
+    def _name(self, key: Any) -> str:
+        name: str = self._data_name(int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8], "big"))
+        return name
+
+
 class _Kept(FunctionCache):  # type: ignore[misc]
     """Numba's cache, which looks before it loads all that compiling needs, a third of a second of registries."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._cache_file = _OneFileEach(
+            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
+        )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
