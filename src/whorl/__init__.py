@@ -69,7 +69,7 @@ else:  # type checkers are to find names that do not exist
 
 
 def _lazily(function: Any, told: dict[str, Any]) -> Any:
-    """What a function gives for an array of dask."""
+    """The result of a function for an array of dask."""
     return import_module("whorl.large.lazily").lazily(function, told)
 
 

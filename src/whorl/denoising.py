@@ -47,12 +47,12 @@ Channels = Literal["separate", "joint"]
 
 
 def _unwatched(step: int) -> None:
-    """Nobody watches."""
+    """Take a report of progress, and do nothing with it."""
 
 
 @dataclass(frozen=True)
 class Remover:
-    """What removes the noise of a picture, None where it is to be copied, and what is expected of it where measured."""
+    """The denoiser of a picture, None where it is to be copied, and the gain expected of it, if measured."""
 
     apply: Denoiser | CommonDenoiser | RealDenoiser | Partly | None
     expected: Answer | None = None
@@ -67,13 +67,13 @@ class Remover:
 
     @property
     def doubt(self) -> str:
-        """What contradicts the noise model, in one sentence; empty where nothing does."""
+        """One sentence that says what contradicts the noise model; empty where nothing does."""
         return self.expected.fit.doubt if self.expected is not None and self.expected.fit is not None else ""
 
 
 @dataclass(frozen=True)
 class Denoising:
-    """What was told of denoising by a network: None follows from the picture, as in ``whorl.automatic.Filtering``.
+    """The settings of denoising by a network, as the user told them; None means: measure it on the picture.
 
     ``noise`` is a standard deviation, a ``NoiseModel``, or ``"rician"`` for such noise of a level that is measured.
     ``channels`` says whether channels are colours of one picture, ``"joint"``, or dyes that have nothing in common,
@@ -113,7 +113,7 @@ class Denoising:
         return noise_to_remove(self.noise, samples, self.caller)
 
     def measured(self, samples: Samples) -> float | NoiseModel:
-        """The same as a model of the noise, where the networks are left to the picture: they know such noise."""
+        """The noise to remove, as a model where no network was named: the default networks take models."""
         if isinstance(self.noise, NoiseModel):
             return 0.0 if labels(list(samples()), self.caller) else self.noise
         if isinstance(self.noise, str):
@@ -146,7 +146,7 @@ class Denoising:
     def remover(
         self, noise: float | NoiseModel, samples: Sequence[Tensor], *, eight_bits: bool, device: torch.device
     ) -> Remover:
-        """What removes this noise from pictures of which these are samples; checked where the noise is a model."""
+        """The denoiser for this noise and the pictures of these samples; checked where the noise is a model."""
         found = self._remover(noise, samples, eight_bits, device)
         if self.strength == 1 or found.apply is None:
             return found

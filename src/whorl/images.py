@@ -27,10 +27,10 @@ HOW = {"scheme": "explicit", "engine": "auto"}
 OTHER_WORDS = dict.fromkeys(("kappa", "conductance", "conductance_parameter", "K", "k"), "contrast")
 OTHER_WORDS |= dict.fromkeys(("niter", "n_iter", "iterations", "num_iter", "weight"), "time")
 OTHER_WORDS |= {"option": "diffusivity", "voxelspacing": "spacing"}
-"""What other libraries call the settings of a filter."""
+"""The names that other libraries give to the settings of a filter."""
 
 FEW = 4
-"""A first or last axis of so many entries or fewer may hold channels."""
+"""A first or last axis of at most this many entries may hold channels."""
 
 
 @any_array
@@ -143,7 +143,7 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_name(name: str) -> None:
-    """Whoever names a network where a model is expected is told what to call."""
+    """An error that says what to call, where a network is named and a model expected."""
     if name in models.names():
         return
     from whorl.networks import available, photo_networks
@@ -165,7 +165,7 @@ def check_volume(shape: Sequence[int], caller: str) -> None:
 def _network(
     network: object, image: Array, noise: float | None, channel_axis: int | None, device: Any, given: list[str]
 ) -> Array:
-    """What :func:`diffuse` does with a trained network in place of a model."""
+    """The result of :func:`diffuse` with a trained network in place of a model."""
     from whorl.networks.trained import TrainedNetwork
 
     if not isinstance(network, TrainedNetwork):

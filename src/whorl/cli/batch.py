@@ -1,4 +1,4 @@
-"""Many pictures, one after the other: what is wrong with one does not stop the others."""
+"""Many pictures, one after the other: an error in one does not stop the others."""
 
 import logging
 import os
@@ -199,7 +199,7 @@ class Batch:
         return None
 
     def _volume(self, file: VolumeFile, target: Path, how: How) -> tuple[dict[str, Any], bool]:
-        """Filter the volumes of a file in their three dimensions; only plan it where nobody is told."""
+        """Filter the volumes of a file in their three dimensions; only plan it where no progress is told."""
         stages, chosen = self.treatment.volume(file)
         record, resumed = {}, False
         if self.preview is not None or how.advance is None:
@@ -231,7 +231,7 @@ def _chosen(treatment: Treatment, found: ZarrVolume | Sequence[Page]) -> Chosen:
 
 
 def _failure(error: Exception, source: Path, target: Path) -> dict[str, Any]:
-    """What to tell of a picture that could not be filtered; errors that nobody foresaw are marked as bugs."""
+    """What to tell of a picture that could not be filtered; unexpected errors are marked as bugs."""
     known = isinstance(error, ValueError | OSError | MemoryError)
     text = " ".join(str(error).split()) or "out of memory"
     text = text if known else f"{type(error).__name__}: {text}"

@@ -48,7 +48,7 @@ def _repository() -> Path:
 
 
 def table() -> str:
-    """The registry as text: what there is of steps, by law, derivative and diffusivity, and of learned blocks.
+    """The registry as text: which steps and learned blocks each engine has, by law, derivative and diffusivity.
 
     >>> print(table().splitlines()[1])
     uncoupled                        all        all        back       value      value      value

@@ -75,7 +75,7 @@ def _rows(before: Page, after: Page) -> list[list[Panel]]:
 
 
 def _reduced(before: Page, after: Page, factor: int) -> tuple[list[NDArray[Any]], NDArray[Any]]:
-    """Both pages in means of so many pixels a side, and the mean size of their difference; read strip by strip."""
+    """Both pages as means over squares of pixels, and the mean size of their difference; read strip by strip."""
     rows, columns = before.layout.height // factor, max(before.layout.width // factor, 1)
     strips: list[list[NDArray[Any]]] = [[], [], []]
     step = max(1, 256 // factor)
@@ -91,7 +91,7 @@ def _reduced(before: Page, after: Page, factor: int) -> tuple[list[NDArray[Any]]
 
 
 def _busiest(change: NDArray[Any], side: int) -> tuple[int, int]:
-    """Where a square of that side has most change in it; in the middle where nothing has."""
+    """The place of the square of that side with most change in it; the middle where nothing changed."""
     sides = [min(side, size) for size in change.shape]
     sums = np.pad(change.astype(np.float64), ((1, 0), (1, 0))).cumsum(0).cumsum(1)
     boxes = sums[sides[0] :, sides[1] :] - sums[: -sides[0], sides[1] :]

@@ -96,7 +96,7 @@ def _silent(step: int) -> None:
 
 
 def _told(noise: str | None) -> float | str | None:
-    """The number in ``--noise``; words are left to those who know them."""
+    """The number in ``--noise``; words stay words."""
     try:
         return None if noise is None else float(noise)
     except ValueError:

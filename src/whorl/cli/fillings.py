@@ -170,7 +170,7 @@ class _Fill:
         return u if found is None else found.image
 
     def finish(self, before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
-        """Known samples as they stood in the file; what was transparent is so no longer."""
+        """Known samples as they stood in the file; filled pixels are no longer transparent."""
         gaps = self.where(before)
         result: NDArray[Any] = np.where(gaps, after, before)
         if self.transparent is not None:

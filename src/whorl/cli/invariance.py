@@ -84,7 +84,7 @@ def command(
 
 
 def ours(noise: float = 20.0) -> "dict[tuple[str, str], Plane]":
-    """What people type, by name and by what they tell: nothing, or the noise."""
+    """Filters as people call them, by name and by what they tell: nothing, or the noise."""
     from whorl import denoise, diffuse
 
     told = {("whorl filter", f"noise {noise:g}"): lambda u: diffuse(u, noise=noise)}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-PATIENCE = 2.0  # seconds before the bar appears: what is over sooner needs none
+PATIENCE = 2.0  # seconds before the bar appears: shorter work needs none
 
 
 @contextmanager

@@ -49,7 +49,7 @@ class Treatment(ABC):
 
     @abstractmethod
     def _measured(self, pages: Sequence[Page]) -> Any:
-        """What is measured where it was not given."""
+        """The settings that were not given, measured."""
 
     @abstractmethod
     def _stages(self, page: Page, measured: Any) -> tuple[Sequence[Stage], dict[str, Any]]:
@@ -94,7 +94,7 @@ class ByModel(Spaced, Treatment):
     ) -> None:
         self.policy, self.scheme, self.device = policy, scheme, device
         self.spacing, self.per_page = spacing, per_page
-        # What is wrong with the options is said at once.
+        # Errors in the options are told at once.
         contrast = 1.0 if policy.contrast is None else policy.contrast
         time = DEFAULT_TIME if policy.time is None else policy.time
         self._described(AutomaticSettings(0.0, contrast, time), (1.0, 1.0))

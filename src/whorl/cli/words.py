@@ -8,7 +8,7 @@ from whorl.large.plan import Plan
 
 
 def described(layout: Layout, plan: Plan, chosen: dict[str, Any]) -> dict[str, Any]:
-    """The record of a page or volume: what it is, what was chosen for it, and how it was cut."""
+    """The record of a page or volume: its kind, the settings chosen for it, and how it was cut."""
     record: dict[str, Any] = {"width": layout.width, "height": layout.height, "channels": layout.channels}
     record |= {"colour": layout.colour, "dtype": str(layout.dtype), **chosen}
     return record | {"windows": plan.count, "passes": len(plan.passes), "halo": plan.halo}

@@ -25,8 +25,8 @@ def to_tensor(
 ) -> Tensor:
     """The image as a float tensor ``(1, c, y, x)``, a volume as ``(1, c, z, y, x)``; pages of a stack in place of 1.
 
-    All images of people come in through this door: what no filter can take, NaN and infinity among it (unless there may
-    be ``gaps``), is refused here.
+    All images of users come in through this door, and images that no filter can take are refused here, such as those
+    with NaN or infinity (unless there may be ``gaps``).
 
     float64 stays, int32 and wider become float64, the rest float32. Where nothing has to be converted, the tensor looks
     at the memory of the image.
@@ -93,7 +93,7 @@ def from_tensor(result: Tensor, like: Array, channel_axis: int | None = None, pa
 
 
 def device_of(device: str | torch.device | None, own: torch.device) -> torch.device:
-    """Where to compute: as told, if this machine has it, or where the image is."""
+    """The device to compute on: the one that was told, if this machine has it, or that of the image."""
     try:
         found = own if device is None else torch.device(device)
     except RuntimeError:

@@ -84,7 +84,7 @@ def check_target(target: Path, force: bool = False, *, folder: bool = False) -> 
 def lock(descriptor: int) -> bool | None:
     """Lock an open file until it is closed or its process ends: True; False where another process has locked it.
 
-    None where the system or the file system knows no locks, so that nobody can tell.
+    None where the system or the file system knows no locks.
     """
     try:
         import fcntl

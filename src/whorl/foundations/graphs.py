@@ -1,4 +1,4 @@
-"""Graphs that other tools make of networks: what branches on shapes is one node in them, or says that it cannot be."""
+"""Graphs that other tools make of networks: code that branches on shapes becomes one node, or says that it cannot."""
 
 from typing import Any, NoReturn, cast
 

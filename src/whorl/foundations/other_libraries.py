@@ -1,4 +1,4 @@
-"""Pictures of other libraries: what a function of arrays takes of them, and how its result becomes one of theirs."""
+"""Pictures of other libraries: their arrays and facts for a function of arrays, and the way back for its result."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ PLAIN_MODES = ("L", "RGB", "I;16", "I", "F")
 """Modes of Pillow whose numbers are brightnesses."""
 
 NO_SPACE = {"c", "ch", "channel", "channels", "band", "bands", "rgb", "wavelength", "t", "time", "page", "frame"}
-"""Names of axes along which nothing may be smoothed unless it is told what they are."""
+"""Names of axes that are not smoothed along unless the user says what they are."""
 
 LAZY: list[Callable[[Callable[..., Any], dict[str, Any]], Any]] = []
 """What takes the place of a function for arrays of dask; it comes later in the library, so ``whorl`` puts it here."""
@@ -32,14 +32,14 @@ MASKS = (*ARRAYS, str, type(None))
 """Masks likewise."""
 
 EQUAL_STEPS = 1e-3
-"""By which share the steps between coordinates may differ."""
+"""The share by which the steps between coordinates may differ."""
 
 
 @dataclass(frozen=True)
 class Opened:
     """The array in a picture, its axis of channels and size of pixels where the picture knows them, and the way back.
 
-    Of a size only the ratio counts: the shortest side is 1, so that contrast and time mean what they mean in pixels.
+    Only the ratio of sides counts: the shortest is 1, so that contrast and time mean what they mean in pixels.
     """
 
     array: Any
@@ -51,8 +51,8 @@ class Opened:
 def any_array(function: Function) -> Function:
     """Let a function of NumPy arrays and tensors take the pictures of other libraries, and give back what it was given.
 
-    Its argument ``image`` is opened, and its ``mask`` where it has one. What the picture knows of its channels and of
-    the size of its pixels takes the place of arguments that were left out.
+    Its argument ``image`` is opened, and its ``mask`` where it has one. Arguments that were left out (channels, size of
+    pixels) are taken from the picture where it knows them.
     """
     names = signature(function)
 
@@ -125,7 +125,7 @@ def _space(image: Any, caller: str, others: Sequence[int]) -> list[Any]:
 
 
 def _steps(image: Any, caller: str, space: list[Any], sized: bool) -> tuple[float, ...] | None:
-    """The size of pixels by the coordinates; None where no axis has any, or nobody asks."""
+    """The size of pixels by the coordinates; None where no axis has any, or it is not asked for."""
     if not sized:
         return None
     known = {name: np.diff(image.coords[name].values.astype(float)) for name in space if name in image.coords}

@@ -1,4 +1,4 @@
-"""What a result was made with."""
+"""The versions that a result was made with."""
 
 import platform
 

@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 OPERATORS = ("add", "sub", "mul", "truediv", "pow", "lt", "gt", "eq", "and", "or")
 SAME = {"rmul": "mul", "radd": "add", "div": "truediv", "rdiv": "rtruediv", "absolute": "abs", "quotient": "truediv"}
-"""Other names of what is the same here."""
+"""Names of torch that mean the same function here."""
 
 KNOWN = {
     "add", "sub", "mul", "truediv", "pow", "neg", "lt", "gt", "eq", "and", "or", "abs", "exp", "expm1", "reciprocal",
@@ -42,7 +42,7 @@ class Traced:
         self._words = words if name == "symbol" else f"{name}({words})"
 
     def dim(self) -> int:
-        """As many axes as the responses of an image have."""
+        """The number of axes that the responses of an image have."""
         return 6
 
     def to(self, dtype: torch.dtype) -> "Traced":

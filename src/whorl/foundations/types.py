@@ -42,7 +42,7 @@ class Spacing(tuple[float, ...]):
         return (tuple(self) if self.dimension else tuple(self)[:1],)
 
     def along(self, dimension: int) -> tuple[float, ...]:
-        """One size for each of so many axes."""
+        """One size for each axis."""
         return (self[0],) * dimension if self.dimension is None else tuple(self)
 
 

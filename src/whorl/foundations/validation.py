@@ -18,7 +18,7 @@ DIMENSIONS = tuple(_KINDS)
 """Images and volumes."""
 
 SMALL = 2**20
-"""Up to so many values are looked through faster by one thread than by several, which must be woken first."""
+"""Up to this many values one thread is faster than several, which must be woken first."""
 
 
 def image(u: Any, caller: str, dimension: int | None = None) -> Tensor:

@@ -8,8 +8,8 @@ from torch import Tensor
 def version(tensor: Tensor) -> Hashable:
     """What differs after every change of the tensor: how often it was written to.
 
-    Torch does not count this for tensors that are made in inference mode. For such a tensor every answer is another
-    one, so that nothing computed from the tensor is ever taken for up to date.
+    Torch does not count this for tensors that are made in inference mode. For such a tensor every answer differs, so
+    that nothing computed from it is ever taken for up to date.
 
     >>> import torch
     >>> u = torch.zeros(2)

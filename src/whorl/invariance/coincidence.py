@@ -77,7 +77,7 @@ class TurnError(Compared):
 
     @classmethod
     def of(cls, angle: float, upright: Tensor, turned: Tensor) -> "TurnError":
-        """From the changes of the upright and of the turned picture at the points they share."""
+        """The error that follows from the changes of the upright and the turned picture at the points they share."""
         difference = turned - upright
         largest = float(difference.abs().max())
         return cls(angle, upright.shape[-1], root_mean_square(difference), root_mean_square(upright), largest)

@@ -54,7 +54,7 @@ SETTINGS: dict[str, Setting] = {name: Setting(12.0, 4.0) for name in names()} | 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A filter under the name that tables and figures shall show, and what was measured of it."""
+    """A filter under its name in tables and figures, and what was measured."""
 
     name: str
     filter: Filter
@@ -135,7 +135,7 @@ def defaults_error(
 
 
 def counterpart(model: Model) -> Model | None:
-    """What a model is compared with: itself without coupling between directions.
+    """The model to compare with: the same without coupling between directions.
 
     The integration model couples nothing but takes many directions: it is compared with two. The uncoupled model is
     compared with its coupled form, Perona and Malik's. You and Kaveh's operator has a single channel, so there is

@@ -1,4 +1,4 @@
-"""What a filter is here, and what all measurements share: the scene and the ratio."""
+"""The type of filters, and what all measurements share: the scene and the ratio."""
 
 from collections.abc import Callable
 from math import inf

@@ -184,7 +184,7 @@ def equal_sphere_error(
     if size % 2 == 0 or centre < radius:
         raise ValueError(f"equal_sphere_error(size={size}): must be odd and above {2 * radius}, twice the radius.")
     ball = solid or Ball()
-    # All channels show the same ball: one that is drawn from its radius stays what it is with its axes exchanged.
+    # All channels show the same ball: a ball does not change when its axes are exchanged.
     u, v = filtered(filter, render_solid(ball, size, channels=channels), dtype, device)
     where = f"equal_sphere_error(solid={ball}): not radial, its values at radius {radius}"
     _, spread, change = worst_spread(u, v, centre + points, where)

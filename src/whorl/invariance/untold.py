@@ -1,8 +1,8 @@
 """What people get: noisy scenes on two lattices, nothing told, nothing interpolated; PSNR and turn error side by side.
 
 The scene is a disc and bars; the noise is made of 2,500 waves, so that both have values on every lattice. Upright and
-turned pictures are filtered each for itself, and compared at the pixels that both lattices share. Filters that must be
-told their strength are told the one with the best PSNR, which nobody knows in practice.
+turned pictures are filtered separately, and compared at the pixels that both lattices share. Filters that must be told
+their strength are told the one with the best PSNR, which nobody knows in practice.
 """
 
 import itertools
@@ -29,7 +29,7 @@ Plane = Callable[[np.ndarray], np.ndarray]
 """A filter of a grey picture ``(y, x)``, float32."""
 
 Other = Callable[..., np.ndarray]
-"""The same with one or two strengths behind the picture: a contrast or weight, a time or a number of steps."""
+"""A filter that takes one or two strengths after the picture: a contrast or weight, a time or a number of steps."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Sight:
         return self.clean(turn) + self.deviation * math.sqrt(2 / len(waves)) * (down.mT @ across).real
 
     def psnr(self, result: Tensor) -> float:
-        """Of a filtered upright picture, within the circle that turned pictures share."""
+        """The PSNR of a filtered upright picture, within the circle that turned pictures share."""
         steps = torch.arange(SIZE) - SIZE // 2
         inside = steps[:, None] ** 2 + steps**2 <= (SIZE // 2 - MARGIN) ** 2
         return float(10 * torch.log10(255**2 / (result - self.clean())[..., inside].square().mean()))
@@ -76,7 +76,7 @@ class Sight:
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured of one filter: PSNR in dB, the error of every turn, and what the filter was told."""
+    """Figures of one filter: PSNR in dB, the error of every turn, and what the filter was told."""
 
     name: str
     psnr: float

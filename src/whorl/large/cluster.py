@@ -128,7 +128,7 @@ class _Work:
         return self
 
     def __exit__(self, kind: Any, *error: object) -> None:
-        """What was asked for and cannot be done is over; anything else, a lost cluster too, can be gone on with."""
+        """Keep what is done after an error, for the next run to go on, unless the request itself was wrong."""
         if kind is not None and issubclass(kind, ValueError):
             _remove(self.folder)
 

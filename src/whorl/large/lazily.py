@@ -1,4 +1,4 @@
-"""What is done with a dask array: another one is given, not computed yet."""
+"""Functions for dask arrays: they give another dask array, which is not computed yet."""
 
 import inspect
 from collections.abc import Callable

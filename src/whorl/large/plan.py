@@ -27,7 +27,7 @@ from whorl.foundations.samples import working_dtype
 from whorl.large.stages import Stage, halo
 
 MEMORY = 3 * 2**27
-"""Bytes that the computation in one window may take, if nobody says otherwise."""
+"""Bytes that the computation in one window may take unless the user gives another limit."""
 
 LEAST = 100 * 10**6
 """Bytes that a window must have."""
@@ -161,7 +161,7 @@ USUALLY = How()
 
 
 def window_bytes(memory: int | None) -> tuple[int, int]:
-    """What one window may take, and what an image may take to be filtered whole, where the process has ``memory``."""
+    """The bytes for one window, and for an image that is filtered whole, where the process may take ``memory``."""
     if memory is None:
         return MEMORY, whole_bytes()
     if memory < RESERVE + LEAST:
@@ -182,7 +182,7 @@ def size_in_words(count: float) -> str:
 
 
 def whole_bytes() -> int:
-    """What an image may take to be filtered in one piece: 2 GiB, but at most a quarter of the machine's memory."""
+    """The bytes for an image that is filtered in one piece: 2 GiB, but at most a quarter of the machine's memory."""
     try:
         physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # a system that does not tell
@@ -233,8 +233,8 @@ def _multiple(side: int, unit: int, size: int) -> int:
 def _sides(shape: Sequence[int], grain: Sequence[int], pixels: float, halo: int) -> tuple[int, ...]:
     """Sides of windows that hold so many pixels with their halo, as equal as ``grain`` and ``shape`` allow.
 
-    What one axis cannot take is left to the others: first come axes whose grain is wider than their share, then short
-    ones.
+    Where an axis is too short for its share, the others get more: first come axes whose grain is wider than their
+    share, then short ones.
     """
     even = pixels ** (1 / len(shape))
     order = sorted(range(len(shape)), key=lambda axis: (grain[axis] <= even, shape[axis], -axis))

@@ -56,7 +56,7 @@ def journals(target: Path) -> Iterator[Begin]:
 
 
 def check_room(target: Path, needed: int) -> None:
-    """Refuse at once what the disk cannot hold; what a former run left there is used again."""
+    """Refuse at once a run that the disk cannot hold; the files of a former run count as free."""
     folder = work_folder(target)
     held = sum(512 * path.stat().st_blocks for path in folder.rglob("*")) if folder.exists() else 0
     free = shutil.disk_usage(target.parent).free + held
@@ -71,9 +71,9 @@ def check_room(target: Path, needed: int) -> None:
 def identity(chosen: Plan, source: Path | None, *about: Any) -> str:
     """One hash over what is computed, and from what: a run must not go on with the windows of another.
 
-    Of the filter it takes every number, of the source names, sizes and times of all its files: of a zarr array its
-    chunks, too; nothing of a source that is no file. A file that was written again has another time of change, even if
-    its date was put back.
+    It covers every number of the filter, and names, sizes and times of all files of the source (chunks of a zarr array
+    included), if the source is a file. A file that was written again has another time of change, even if its date was
+    put back.
     """
     cut = (chosen.shape, chosen.sides, [len(part) for part in chosen.passes])
     digest = hashlib.sha256(repr((__version__, cut, about)).encode())

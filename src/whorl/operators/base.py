@@ -87,7 +87,7 @@ class Operator(nn.Module, ABC):
 
     @property
     def bare(self) -> "Operator":
-        """The operator without what is around it, such as Gaussians before it."""
+        """The operator alone, without the Gaussians before it."""
         return self
 
     @property
@@ -105,8 +105,8 @@ class Operator(nn.Module, ABC):
     def parts(self, dimension: int) -> Derivative | None:
         """What the operator is made of in so many dimensions; None where it is more than a derivative after Gaussians.
 
-        Engines, export and page work from it, none of them from the class. A subclass with a ``forward`` of its own is
-        made of something else, unless it says of what in ``_parts``.
+        Engines, export and page work from it, none of them from the class. A subclass with a ``forward`` of its own
+        counts as something else, unless its ``_parts`` say what it is made of.
         """
         by = {name: next(each for each in type(self).__mro__ if name in vars(each)) for name in ("forward", "_parts")}
         known = issubclass(by["_parts"], by["forward"]) and self.dimension in (None, dimension)

@@ -48,7 +48,7 @@ def along(u: Tensor, axis: int, start: int, end: int | None = None) -> Tensor:
 
 
 def placed(v: Tensor, axis: int, before: int, after: int) -> Tensor:
-    """The tensor with so many zeros before and after it along one of the last axes."""
+    """The tensor with zeros before and after it along one of the last axes."""
     return torch.nn.functional.pad(v, (*[0, 0] * (-1 - axis), before, after)) if before or after else v
 
 

@@ -1,4 +1,4 @@
-"""Local contrast: what is left of a picture without its local mean, in units of its local deviation."""
+"""Local contrast: a picture less its local mean, in units of its local deviation."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ from whorl.foundations.types import Image
 from whorl.operators.smoothing import Smoothing
 
 TRUNCATE = 3.0
-"""Where the Gaussian is cut, in standard deviations."""
+"""The radius at which the Gaussian is cut, in standard deviations."""
 
 FLOOR = 1e-3
 """Added to the deviation, in units of the picture: flat parts stay flat."""

@@ -8,7 +8,7 @@ Taps = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Derivative:
-    r"""The operator :math:`u \mapsto (K G_\ell u)_\ell` in so many dimensions as the spacing has numbers.
+    r"""The operator :math:`u \mapsto (K G_\ell u)_\ell` in as many dimensions as the spacing has numbers.
 
     ``name`` says which derivative :math:`K` is: the gradient on ``"cells"`` and ``"directional"`` ones are of first
     order, the ``"laplacian"`` and the ``"hessian"`` of second. ``alpha`` belongs to the stencils, and ``cell`` names
@@ -48,5 +48,5 @@ class Derivative:
         return self.single_scale and all(len(along) == 1 for along in self.taps[0])
 
     def on_scales(self, *taps: tuple[Taps, ...], omega: tuple[float, ...] = (1.0,)) -> "Derivative | None":
-        """The same derivative after these Gaussians; None where there are others already."""
+        """The derivative after these Gaussians; None where it comes after Gaussians already."""
         return replace(self, taps=taps, omega=omega) if self.plain and self.omega == (1.0,) else None

@@ -63,7 +63,7 @@ class JoinedMap(SteerableMap):
 
     @property
     def mixing_multiplications(self) -> int:
-        """Of both maps; zeros are not multiplied."""
+        """The multiplications of both maps; zeros are not multiplied."""
         return self.first.mixing_multiplications + self.second.mixing_multiplications
 
     def taps(self, order: int) -> Tensor:

@@ -54,7 +54,7 @@ def factors(K: SteerableMap) -> Factors | None:
 
 
 def padded(count: int) -> int:
-    """So many outputs as whole groups."""
+    """The number of outputs, rounded up to whole groups."""
     return -(-count // GROUP) * GROUP
 
 

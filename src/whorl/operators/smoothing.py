@@ -15,7 +15,7 @@ from whorl.operators.boundary import along, mirror
 from whorl.operators.derivative import Derivative, Taps
 
 TRUNCATE = 4.0
-"""Where the Gaussian is cut, in standard deviations: the weights left out sum up to 6e-5."""
+"""The radius at which the Gaussian is cut, in standard deviations: the weights beyond sum up to 6e-5."""
 
 
 FASTER: list[Callable[["Smoothing", Tensor], Tensor | None]] = []
@@ -56,7 +56,7 @@ class Gaussian(nn.Module):
         self._taps = {h: tuple(gaussian_weights(self.sigma / h, self.truncate)) for h in self.spacing}
 
     def weights_along(self, dimension: int) -> tuple[Taps, ...]:
-        """The weights ``w_0 .. w_R`` for each of so many axes."""
+        """The weights ``w_0 .. w_R`` for each axis of a picture or volume."""
         return tuple(self._taps[h] for h in self.spacing.along(dimension))
 
     @property
@@ -119,7 +119,7 @@ class Smoothing(Gaussian):
         return reduce(mul, factors)
 
     def radii(self, dimension: int) -> tuple[int, ...]:
-        """The radius of the kernel in pixels, for each of so many axes."""
+        """The radius of the kernel in pixels, for each axis of a picture or volume."""
         return tuple(len(weights) - 1 for weights in self.weights_along(dimension))
 
     @property

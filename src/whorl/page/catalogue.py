@@ -1,4 +1,4 @@
-"""What the page knows of the library, for the browser: models, diffusivities, scales, stencils, step sizes, networks.
+"""The library as the page knows it, for the browser: models, diffusivities, scales, stencils, step sizes, networks.
 
 ``python -m whorl.page.catalogue`` writes ``static/js/catalogue.js`` and the numbers of the networks. The page has no
 table of its own: a model or a diffusivity that is new here is new there once the file is written again and the kernel
@@ -32,7 +32,7 @@ from whorl.steps import Form
 
 TARGET = Path(__file__).parent / "static" / "js" / "catalogue.js"
 MEASURE = TARGET.parents[1] / "measure.safetensors"
-"""What the library has learned of noise, for the page as it is."""
+"""What the library has learned about noise, unchanged for the page."""
 
 ALPHAS = tuple(k / 100 for k in range(51))
 """The positions of the page's slider for alpha; each has its step size in the file, as has each model's default."""

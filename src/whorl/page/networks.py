@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent / "static" / "networks"
 
 SMALL = "photo-8k"
 OFFERED = {"small-network": {"grey": SMALL, "colour": SMALL}, "network": {"grey": GREY, "colour": COLOUR}}
-"""What the page offers, and which network that is for grey and for colour pictures."""
+"""The choices that the page offers, and the network behind each for grey and for colour pictures."""
 
 Array = NDArray[np.float32]
 

@@ -52,7 +52,7 @@ def copy_site(folder: str | Path, *, force: bool = False) -> Path:
 
 
 class _Server(ThreadingHTTPServer):
-    """A visitor who leaves before all is sent is no error to show in the terminal."""
+    """Show no error in the terminal where a visitor leaves before all is sent."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exception(), ConnectionError):

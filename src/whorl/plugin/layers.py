@@ -1,4 +1,4 @@
-"""From an image layer to a filtered one, without anything of napari: layers are what has ``data``, ``rgb``, ``scale``.
+"""From an image layer to a filtered one, without napari: a layer is anything with ``data``, ``rgb`` and ``scale``.
 
 The last two axes are space, or the last three where a layer is filtered as a volume; leading axes (time, depth) are
 filtered part by part, RGB channels together, alpha not at all. Layers of dask arrays stay lazy in the plane: napari
@@ -31,10 +31,10 @@ Run = Callable[..., Any]
 """Filters a plane or volume, tells the share done, and takes the ``channel_axis`` of colours."""
 
 MEASURED_PLANES = 4
-"""Contrast and noise are measured on so many planes or volumes, spread over the layer, and hold for all of it."""
+"""Planes or volumes, spread over the layer, on which contrast and noise are measured for all of it."""
 
 NEARBY = 24
-"""A preview of a plane looks at so many planes on either side at most."""
+"""The most planes on either side that a preview of a plane looks at."""
 
 
 class Cancelled(Exception):
@@ -48,7 +48,7 @@ class Job:
         self.share, self.cancelled, self.measuring = 0.0, False, False
 
     def measured(self, measure: Callable[[], Any]) -> Any:
-        """The result of a measurement, which is left to itself where nobody waits for it any more."""
+        """The result of a measurement; it is abandoned where the user has cancelled."""
         found: Future[Any] = Future()
 
         def run() -> None:
@@ -67,7 +67,7 @@ class Job:
         return found.result()
 
     def advance(self, share: float) -> None:
-        """Another part is done; raises :class:`Cancelled` if nobody waits for the rest."""
+        """Another part is done; raises :class:`Cancelled` if the user has cancelled."""
         if self.cancelled:
             raise Cancelled
         self.share += share
@@ -89,7 +89,7 @@ def contrast_range(dtype: Any, limits: tuple[float, float]) -> float:
 
 KEPT = ("scale", "translate", "rotate", "shear", "affine", "units", "axis_labels", "metadata", "opacity", "blending")
 OF_GREY = ("colormap", "gamma", "contrast_limits")
-"""What a new layer has of the old one, and what only layers without colours have."""
+"""Attributes that a new layer takes from the old one, and those that only layers without colours have."""
 
 
 class _Finest:

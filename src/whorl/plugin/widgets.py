@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import napari.viewer
 
 MILLISECONDS = 100
-"""Between two looks at how far the computation is."""
+"""Milliseconds between two looks at how far the computation is."""
 
 PAUSE = 250
 """Milliseconds without a change after which a preview is computed."""

@@ -1,4 +1,4 @@
-"""Pictures with lines that somebody has drawn: what a network for lines learns from, and what it reaches."""
+"""Pictures with drawn lines, from which networks for lines learn, and the figures that these reach."""
 
 import dataclasses
 import math
@@ -133,7 +133,7 @@ class Annotated:
         return {"pictures": len(self.pictures) - len(self.held), "size": self.size}
 
     def about(self) -> dict[str, Any]:
-        """What a card says of the data; the diameter tells later how large pictures may be."""
+        """The card's words about the data; the diameter tells later how large pictures may be."""
         wide = [diameter(view) for _, _, view in self.pictures.values()]
         return {
             **self.identity(),
@@ -179,7 +179,7 @@ class Annotated:
 def line_settings(
     name: str, folder: Path, steps: int, start: str | Path | None, settings: dict[str, Any]
 ) -> tuple[LineSpec, Annotated, TrainingConfig, LineNetwork | None]:
-    """What a recipe for lines is made of; a trained network goes on at a tenth of the rate."""
+    """The parts of a recipe for lines; a trained network goes on at a tenth of the rate."""
     network = None if start is None else load(start)
     spec = named(name) if network is None else network.spec
     if not isinstance(spec, LineSpec):

@@ -1,4 +1,4 @@
-"""What a training run does, as one frozen value."""
+"""The settings of a training run, as one frozen value."""
 
 import dataclasses
 import math

@@ -49,7 +49,7 @@ class History:
         return self.epochs[-1]
 
     def idle(self, patience: int) -> bool:
-        """Whether pictures held back (or else all) have gained nothing for so many epochs; never for 0."""
+        """Whether pictures held back (or else all) have gained nothing for this many epochs; with 0 never."""
         values = [row.psnr if row.held_back is None else row.held_back for row in self.epochs]
         return 0 < patience < len(values) and max(values[-patience:]) <= max(values[:-patience])
 

@@ -27,7 +27,7 @@ class Begun(NamedTuple):
 
 
 Watch = Callable[[Callable[[], Begun], int, int], None]
-"""Takes a function that tells what is done of an epoch, the steps done, and the steps of the epoch."""
+"""Takes a function that gives what is done of an epoch, the steps done, and the steps of the epoch."""
 
 
 class Method(ABC):

@@ -1,4 +1,4 @@
-"""What a network is trained on: pairs of a noisy and a clean image, such as patches of photographs."""
+"""Training data: pairs of a noisy and a clean image, such as patches of photographs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -143,7 +143,7 @@ class NoisyPatches(Pairs):
         return torch.Generator(self.device).manual_seed(seed)
 
     def clean(self, count: int, draw: torch.Generator) -> Tensor:
-        """So many patches without noise, from places drawn."""
+        """Patches without noise, from places that are drawn."""
         at = torch.rand(3, count, generator=draw, device=self.device, dtype=torch.float64)
         start, height, width = self.places[:, torch.searchsorted(self.shares, at[2], right=True)]
         top, left = (at[0] * (height - self.size + 1)).long(), (at[1] * (width - self.size + 1)).long()

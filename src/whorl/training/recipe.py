@@ -173,7 +173,7 @@ class Recipe:
         return network.eval(), history
 
     def _fed(self, network: TrainedNetwork, pairs: Pairs) -> nn.Module:
-        """The network as it takes what the data have in one tensor."""
+        """The network, for data that come in one tensor."""
         if isinstance(self.data, Annotated):
             return Inside(network)
         return LevelInput(network, pairs.told) if network.takes_level else network
@@ -237,7 +237,7 @@ def line_recipe(name: str, folder: Path, steps: int = 4000, start: str | Path | 
 def gains(
     recipe: Recipe, trained: TrainedNetwork, old: str | Path, device: torch.device | str
 ) -> list[tuple[str, float, float]]:
-    """Of fine-tuning the PSNR before and after: on pictures held back, and on ``old`` ones where a folder is given."""
+    """The PSNR before and after fine-tuning: on pictures held back, and on ``old`` ones where a folder is given."""
     if recipe.start is None or not isinstance(recipe.data, Photographs | Volumes):
         return []
     places: list[tuple[str, Photographs | Volumes]] = [("pictures held back", recipe.data)]
@@ -266,7 +266,7 @@ class _Kept(Photographs):
 
 
 def _digest(network: TrainedNetwork) -> str:
-    """What tells the weights of a network from others."""
+    """A hash that tells the weights of a network from others."""
     sums = [float(tensor.double().square().sum()) for tensor in network.state_dict().values()]
     return f"{sum(sums):.12g}"
 

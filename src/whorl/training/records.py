@@ -1,4 +1,4 @@
-"""What a run leaves behind for people: a table, a curve, and events for TensorBoard where that is installed."""
+"""The records that a run leaves for people: a table, a curve, and events for TensorBoard where that is installed."""
 
 import csv
 import io
