@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: reproduce test test-random test-slow mutate lint bench docs wheel kernel screenshots clean
+.PHONY: reproduce test test-random test-slow test-napari test-wheel test-lowest mutate lint bench docs wheel kernel screenshots clean
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,11 @@ test-slow: $(VENV)/.dev
 	$(PYTEST) -m slow
 	HYPOTHESIS_PROFILE=long $(PYTEST) --timeout 14400 tests/properties
 
+# The plugin's tests with napari and Qt, without a screen. `make test` skips those of widgets where there is no napari.
+test-napari: $(VENV)/.dev
+	$(PIP) -e '.[napari]'
+	QT_QPA_PLATFORM=offscreen $(PYTEST) tests/plugin
+
 # Deliberate faults in each folder, and whether the tests notice them; which faults and tests: mutation/plans.py. For
 # example `make mutate WORDS="schemes energies"` or `make mutate WORDS="engines --sample 30 --write"`. With
 # `--record FILE` an interrupted run goes on where it stopped. Results: mutation/results.md.
@@ -53,7 +58,7 @@ kernel: $(VENV)/.core
 screenshots: $(VENV)/.dev
 	WHORL_BROWSER_REQUIRED=1 WHORL_SCREENSHOTS=docs/images $(PYTEST) tests/page/test_looks.py -k screenshots
 
-PYTHON_FOLDERS := src tests mutation benchmarks experiments docs
+PYTHON_FOLDERS := src tests mutation benchmarks experiments docs distribution
 lint: $(VENV)/.dev
 	$(BIN)/ruff check $(PYTHON_FOLDERS)
 	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
@@ -78,7 +83,16 @@ docs: $(VENV)/.docs
 
 # The distribution for other machines, without its dependencies.
 wheel: $(VENV)/.core
+	rm -rf dist
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+# The wheel in empty environments, without extras and with each; results in distribution/wheel.md. Minutes, and gigabytes.
+test-wheel: wheel
+	$(BIN)/python -m distribution.wheel --write dist/*.whl
+
+# The oldest versions that pyproject.toml claims, then the newest; results in distribution/lowest.md. Minutes.
+test-lowest: $(VENV)/.core
+	$(BIN)/python -m distribution.lowest --write
 
 clean:
 	rm -rf $(VENV) build dist reproduction docs/_build docs/gallery

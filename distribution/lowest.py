@@ -1,0 +1,102 @@
+"""The oldest versions that ``pyproject.toml`` claims, then the newest: ``make test-lowest``; results in ``lowest.md``.
+
+Each gets an environment of its own with the extra ``all``, and runs the quick folders of the tests. Of PyTorch there is
+one version in both, that of ``constraints.txt``: others bring gigabytes of CUDA along.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+
+from benchmarks.machine import commit
+
+ROOT = Path(__file__).parents[1]
+QUICK = "operators", "activations", "energies", "schemes", "steps", "files", "export", "foundations", "test_images.py"
+TOOLS = (
+    "pytest>=8,<9.2",
+    "pytest-timeout",
+    "pytest-xdist",
+    "pytest-randomly",
+    "hypothesis",
+    "scikit-image",
+    "onnxruntime",
+)
+
+
+def claimed() -> dict[str, str]:
+    """Every package that users get, with its claim, such as ``{"numpy": ">=1.26"}``."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = re.findall(r"\w+", extras["all"][0].split("[")[1])
+    lines = [*project["dependencies"], *(line for name in wanted for line in extras[name])]
+    return {name: line.removeprefix(name) for line in lines for name in re.findall("^[^<>=]+", line)}
+
+
+def main() -> None:
+    """Install, test, print, and write where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tests", nargs="*", default=QUICK, help="below tests; the quick folders unless given")
+    parser.add_argument("--write", action="store_true", help="write lowest.md")
+    given = parser.parse_args()
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for which in ("lowest", "newest"):
+            python = Path(folder) / which / "bin" / "python"
+            subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)
+            pip = [python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt"]
+            sign = "==" if which == "lowest" else ">="
+            wanted = [name + rule.replace(">=", sign) for name, rule in claimed().items() if name != "torch"]
+            subprocess.run([*pip, "torch", *wanted], check=True)
+            subprocess.run([*pip, *TOOLS], check=True)
+            found[which] = versions(python), *tested(python, given.tests)
+            print(which, *found[which][1:], sep="\n", flush=True)
+    if given.write:
+        (Path(__file__).parent / "lowest.md").write_text(table(found, given.tests))
+    if any(code for _, code, _ in found.values()):
+        raise SystemExit(1)
+
+
+def versions(python: Path) -> dict[str, str]:
+    """What is installed of the packages that are claimed."""
+    names = [re.split(r"\[", name)[0] for name in claimed()]
+    ask = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
+    told = subprocess.run([python, "-c", ask, *names], capture_output=True, text=True, check=True).stdout.split()
+    return dict(zip(names, told, strict=True))
+
+
+def tested(python: Path, tests: list[str]) -> tuple[int, str]:
+    """Exit code and last line of the tests."""
+    command = [python, "-m", "pytest", "-q", *(f"tests/{name}" for name in tests)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    *lines, last = done.stdout.splitlines()
+    return done.returncode, "; ".join([last, *(line for line in lines if line.startswith(("FAILED", "ERROR")))])
+
+
+def table(found: dict[str, tuple[dict[str, str], int, str]], tests: list[str]) -> str:
+    """What was tried, as a page."""
+    (low, _, first), (new, _, second) = found["lowest"], found["newest"]
+    lines = [
+        "# Measured by `make test-lowest`",
+        "",
+        f"{time.strftime('%Y-%m-%d')}, commit {commit()}, Python {sys.version.split()[0]}, {sys.platform}.",
+        f"Tests: {', '.join(tests)}.",
+        "",
+        f"- Lowest: {first}",
+        f"- Newest: {second}",
+        "",
+        "| package | lowest | newest |",
+        "| --- | --- | --- |",
+        *(f"| {name} | {low[name]} | {new[name]} |" for name in low),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
