@@ -21,7 +21,6 @@ from whorl.files.base import MAX_PIXELS, Frame, Reader, Writer, check_size, one_
 from whorl.files.layout import Layout, Metadata
 from whorl.files.pillow import JpegWriter, PillowReader
 from whorl.files.png import SIGNATURE, PngReader, PngWriter
-from whorl.files.pnm import PnmReader, PnmWriter
 from whorl.files.tiff_reader import TiffReader
 from whorl.files.tiff_writer import TiffWriter
 from whorl.files.zarr_arrays import ZarrReader, ZarrWriter
@@ -36,8 +35,6 @@ SUFFIXES = {
     ".btf": "tiff",
     ".svs": "tiff",
     ".zarr": "zarr",
-    ".pgm": "pnm",
-    ".ppm": "pnm",
 }
 READ_ONLY = (".webp", ".bmp")
 RAW = (".cr2", ".cr3", ".crw", ".nef", ".nrw", ".arw", ".sr2", ".dng", ".raf", ".orf", ".rw2", ".pef", ".srw", ".x3f",
@@ -50,22 +47,18 @@ READERS: dict[str, Callable[[Path, int], Reader]] = {
     "webp": partial(PillowReader, kind="WEBP"),
     "bmp": partial(PillowReader, kind="BMP"),
     "tiff": TiffReader,
-    "pnm": PnmReader,
     "zarr": ZarrReader,
 }
 WRITERS: dict[str, Callable[[Any, str, Sequence[Frame]], Writer]] = {
     "png": PngWriter,
     "jpeg": JpegWriter,
     "tiff": TiffWriter,
-    "pnm": PnmWriter,
     "zarr": ZarrWriter,
 }
 MAGIC = {
     SIGNATURE: "png",
     b"\xff\xd8\xff": "jpeg",
     b"BM": "bmp",
-    b"P5": "pnm",
-    b"P6": "pnm",
     b"II*\0": "tiff",
     b"MM\0*": "tiff",
     b"II+\0": "tiff",
