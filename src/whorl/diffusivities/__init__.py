@@ -4,12 +4,11 @@ from whorl.diffusivities import classical
 from whorl.diffusivities.base import Contrast, Diffusivity, Rescaled
 from whorl.diffusivities.classical import *  # noqa: F403
 from whorl.diffusivities.free_form import FreeForm
-from whorl.diffusivities.geman_mcclure import GemanMcClure
 from whorl.foundations.validation import unknown
 
-__all__ = ["Diffusivity", "FreeForm", "GemanMcClure", "Rescaled", "by_name", "names", *classical.__all__]
+__all__ = ["Diffusivity", "FreeForm", "Rescaled", "by_name", "names", *classical.__all__]
 
-_KINDS: tuple[type[Diffusivity], ...] = (*classical.CLASSICAL, FreeForm, GemanMcClure)
+_KINDS: tuple[type[Diffusivity], ...] = (*classical.CLASSICAL, FreeForm)
 _BY_NAME = {kind.name: kind for kind in _KINDS}
 
 
