@@ -29,6 +29,8 @@ def cases() -> dict[str, Callable[[], Call]]:
             if size < 4096 or not model.startswith("multiscale"):
                 found[f"{model}, {size}², one step"] = partial(_steps, model, size, 1, 1)
                 found[f"{model}, {size}², five steps"] = partial(_steps, model, size, 1, 5)
+    for model in MODELS[3:5]:
+        found[f"{model}, 512², four scales, one step"] = partial(_steps, model, 512, 1, 1, scales=4)
     for model in ("gerig", "weickert-brox"):
         for size in (512, 1024):
             found[f"{model}, {size}² colour, one step"] = partial(_steps, model, size, 3, 1)
@@ -47,11 +49,11 @@ def cases() -> dict[str, Callable[[], Call]]:
     return found
 
 
-def _steps(model: str, size: int, channels: int, count: int) -> Call:
+def _steps(model: str, size: int, channels: int, count: int, **options: Any) -> Call:
     """One step by ``step`` into a tensor that is there, or several in one call of the model."""
     import torch
 
-    built, u = _model(model), _picture(size, channels)
+    built, u = _model(model, **options), _picture(size, channels)
     tau, out = built.automatic_step(), torch.empty_like(u)
     if count == 1:
         return lambda: built.step(u, tau, out=out)
@@ -106,11 +108,11 @@ def _process(*arguments: str) -> Call:
     return lambda: subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
 
 
-def _model(name: str) -> Any:
+def _model(name: str, **options: Any) -> Any:
     import whorl
 
     if name != "uncoupled":
-        return whorl.models.build(name, contrast=CONTRAST)
+        return whorl.models.build(name, contrast=CONTRAST, **options)
     return whorl.models.uncoupled_twin(whorl.models.build("perona-malik", contrast=CONTRAST))
 
 
