@@ -13,7 +13,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from whorl.automatic.between import COMMON, POSSIBLE, common, measure_colours, white
+from whorl.automatic.between import COMMON, POSSIBLE, common, falling, measure_colours, white
 from whorl.automatic.noise import noise_level
 from whorl.automatic.noise_model import NoiseModel, width_of
 from whorl.automatic.policy import Samples, labels
@@ -120,14 +120,14 @@ def _believed(parts: Sequence[Tensor], found: Measured | None, *, colours: bool 
     if found is None or found.level == 0 or sum(part.numel() for part in parts) < SMALL:
         level = 0.0 if found is not None and found.level == 0 else noise_level(parts)
         return replace(model, gain=(0.0,), offset=(level**2,), correlation=(0.0,))
-    white = _falling(found.correlation, *WHITE)
-    unsure = 1 - _falling(found.uncertainty, *UNSURE)
-    unsure *= _falling(found.correlation, *COLOURED) if colours else 1
+    white = falling(found.correlation, *WHITE)
+    unsure = 1 - falling(found.uncertainty, *UNSURE)
+    unsure *= falling(found.correlation, *COLOURED) if colours else 1
     level, width = found.at(CERTAIN - unsure), width_of(found.correlation)
     logs = torch.cat([model.standard_deviation_at(part).double().log().flatten() for part in parts])
     drawn = math.exp(float(logs.mean()))
-    line = _falling(model.uncertainty, *ON_A_LINE)
-    correlated = found.at(CERTAIN + _falling(found.uncertainty, *SURE) - unsure)
+    line = falling(model.uncertainty, *ON_A_LINE)
+    correlated = found.at(CERTAIN + falling(found.uncertainty, *SURE) - unsure)
     scale = (min(drawn, level) ** white * correlated ** (1 - white) / drawn) ** 2
     if not colours:  # these have noise of one level each, at best
         variance = bins[0][1]
@@ -135,14 +135,9 @@ def _believed(parts: Sequence[Tensor], found: Measured | None, *, colours: bool 
         level = min(level, flattest) ** white * level ** (1 - white)
     else:
         grey = (model.white - model.black) / 255
-        camera = (1 - _falling(found.correlation, *COLOURED)) * (1 - _falling(found.level / grey, *CAMERA))
-        camera *= _falling(found.level / grey, *STRONG)
+        camera = (1 - falling(found.correlation, *COLOURED)) * (1 - falling(found.level / grey, *CAMERA))
+        camera *= falling(found.level / grey, *STRONG)
         level, width = level ** (1 - camera) * (CAMERA_LEVEL * grey) ** camera, (1 - camera) * width
     gain, offset = line * scale * model.gain[0], line * scale * model.offset[0] + (1 - line) * level**2
     width = line * model.correlation[0] + (1 - line) * width
     return NoiseModel((gain,), (offset,), (width,), model.black, model.white, found.uncertainty)
-
-
-def _falling(value: float, begin: float, end: float) -> float:
-    """1 up to the beginning, 0 from the end on, and a straight line between."""
-    return min(max((end - value) / (end - begin), 0.0), 1.0)

@@ -93,9 +93,19 @@ def _products(image: Tensor) -> tuple[Tensor, Tensor]:
     return sums[:3], sums[3:]
 
 
+def rising(value: float, begin: float, end: float) -> float:
+    """0 up to the beginning, 1 from the end on, and a straight line between."""
+    return min(max((value - begin) / (end - begin), 0.0), 1.0)
+
+
+def falling(value: float, begin: float, end: float) -> float:
+    """1 up to the beginning, 0 from the end on, and a straight line between."""
+    return min(max((end - value) / (end - begin), 0.0), 1.0)
+
+
 def colourless(correlation: float) -> float:
     """From 0 to 1, where the noise has no colour at all."""
-    return min(max((correlation - COLOURLESS[0]) / (COLOURLESS[1] - COLOURLESS[0]), 0.0), 1.0)
+    return rising(correlation, *COLOURLESS)
 
 
 def measure_colours(parts: Sequence[Tensor], correlation: float) -> tuple[Measured | None, float]:
@@ -120,4 +130,4 @@ def measure_colours(parts: Sequence[Tensor], correlation: float) -> tuple[Measur
 
 def white(neighbours: float) -> float:
     """From 1, for white noise, to 0 for noise with this correlation of neighbours."""
-    return min(max((COLOURED[1] - neighbours) / (COLOURED[1] - COLOURED[0]), 0.0), 1.0)
+    return falling(neighbours, *COLOURED)

@@ -93,7 +93,8 @@ def filter_file(
                 plans.append(_plan(page, tuple(stages), canvas.grain, how))
                 each, journal = replace(how, advance=how.part(1 / len(found))), None
                 if plans[-1].count > 1:
-                    _check_room(page.layout, plans[-1], target)
+                    size = page.layout.height * page.layout.width * page.layout.filtered
+                    check_room(target, plans[-1], page.layout.nbytes, size, page.layout.dtype)
                     journal = begin(identity(plans[-1], source, str(how.device), len(plans), pages, page.layout))
                     resumed = resumed or journal.resumed
                 with _unrolled(page, plans[-1], target.parent) as rows:
@@ -146,12 +147,6 @@ def _filter_page(page: Page, canvas: Canvas, chosen: Plan, how: How, folder: Pat
     finally:
         if held is not None:
             held.release()
-
-
-def _check_room(layout: Layout, chosen: Plan, target: Path) -> None:
-    """The result twice, and up to two pictures in full precision."""
-    between = min(len(chosen.passes) - 1, 2) * layout.filtered * working_dtype(layout.dtype).itemsize
-    check_room(target, 2 * layout.nbytes + layout.height * layout.width * between)
 
 
 def _plan(page: Page, stages: tuple[Stage, ...], grain: tuple[int, int], how: How) -> Plan:

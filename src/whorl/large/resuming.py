@@ -15,6 +15,7 @@ from torch import nn
 from whorl import __version__
 from whorl.errors import FileError
 from whorl.foundations.atomic import hidden
+from whorl.foundations.samples import working_dtype
 from whorl.large.plan import Plan, size_in_words
 from whorl.large.scratch import Journal
 
@@ -55,8 +56,12 @@ def journals(target: Path) -> Iterator[Begin]:
     remove()
 
 
-def check_room(target: Path, needed: int) -> None:
-    """Refuse at once a run that the disk cannot hold; the files of a former run count as free."""
+def check_room(target: Path, chosen: Plan, result: int, values: int, dtype: np.dtype[Any]) -> None:
+    """Refuse at once what the disk cannot hold: results of so many bytes twice, and up to two images between passes.
+
+    These have so many ``values``, in full precision. The files of a former run count as free.
+    """
+    needed = 2 * result + values * min(len(chosen.passes) - 1, 2) * working_dtype(dtype).itemsize
     folder = work_folder(target)
     held = sum(512 * path.stat().st_blocks for path in folder.rglob("*")) if folder.exists() else 0
     free = shutil.disk_usage(target.parent).free + held

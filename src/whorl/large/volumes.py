@@ -15,7 +15,6 @@ from whorl.automatic.samples import samples_read
 from whorl.errors import FileError
 from whorl.files.volume import VolumeFile, check_format
 from whorl.foundations.atomic import beside
-from whorl.foundations.samples import working_dtype
 from whorl.large.plan import RESERVE, USUALLY, How, Plan, size_in_words, window_bytes, working_bytes
 from whorl.large.resuming import check_room, identity, journals
 from whorl.large.run import run
@@ -80,7 +79,8 @@ def filter_volume(
     chosen = plan_volume(file, stages, how)
     resumed = False
     with beside(target, how.force, folder=file.is_folder(target)) as part, ExitStack() as stack:
-        _check_room(file, chosen, target)
+        voxels = file.channels * math.prod(file.shape)
+        check_room(target, chosen, file.count * voxels * file.dtype.itemsize, voxels, file.dtype)
         begin = stack.enter_context(journals(target))
         known = (str(how.device), file.dtype, file.count, file.channels, file.scale, file.shift)
         results = []
@@ -120,10 +120,3 @@ def _filter_one(
             result.flush()
 
     run(chosen, read, write, device=how.device, folder=result.folder, advance=how.advance, journal=journal)
-
-
-def _check_room(file: VolumeFile, chosen: Plan, target: Path) -> None:
-    """Results twice, and up to two volumes in full precision."""
-    voxels = file.count * file.channels * math.prod(file.shape)
-    between = min(len(chosen.passes) - 1, 2) * working_dtype(file.dtype).itemsize
-    check_room(target, voxels * (2 * file.dtype.itemsize) + voxels // file.count * between)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from whorl.automatic.between import COMMON, colourless
-from whorl.networks.denoiser import Denoiser, ramp
+from whorl.automatic.between import COMMON, colourless, rising
+from whorl.networks.denoiser import Denoiser
 
 if TYPE_CHECKING:
     from whorl.networks.trained import TrainedNetwork
@@ -76,4 +76,4 @@ def common_denoiser(
     network, second = grey()
     mean = replace(joint, network=network, second=second, noise=joint.noise * math.sqrt((1 + 2 * correlation) / 3))
     colours = replace(joint, noise=joint.noise * math.sqrt(max(1 - correlation, 1e-6)))
-    return CommonDenoiser(mean, colours, joint, ramp(correlation, *COMMON), colourless(correlation))
+    return CommonDenoiser(mean, colours, joint, rising(correlation, *COMMON), colourless(correlation))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from whorl.automatic.between import rising
 from whorl.engines.selection import undisturbed
 from whorl.errors import ShapeError
 
@@ -111,7 +112,7 @@ class Denoiser:
     @property
     def coloured(self) -> float:
         """From 0, for white noise, to 1, for correlated noise."""
-        return ramp(self.correlation, *_COLOURED)
+        return rising(self.correlation, *_COLOURED)
 
     def shares(self, level: float | Tensor) -> "list[tuple[TrainedNetwork, Any]]":
         """The networks that take part, and how much of the result is each one's, for a level in grey values."""
@@ -121,7 +122,7 @@ class Denoiser:
             begin, end = _WEAK
             weak = ((_smallest(self.network) / level - begin) / (end - begin)).clamp(0, 1)
             return [(self.network, 1 - weak), (self.second, weak)] if bool(weak.any()) else [(self.network, 1.0)]
-        share = max(self.coloured, ramp(_smallest(self.network) / level, *_WEAK))
+        share = max(self.coloured, rising(_smallest(self.network) / level, *_WEAK))
         return [pair for pair in ((self.network, 1 - share), (self.second, share)) if pair[1] > 0]
 
     def _removed(self, network: "TrainedNetwork", v: Tensor, level: float | Tensor) -> Tensor:
@@ -166,11 +167,6 @@ def each_page(levels: Tensor) -> list[float | Tensor]:
 def _smallest(network: "TrainedNetwork") -> float:
     """The smallest level that a network is trained for."""
     return (network.noise_range or (0.0,))[0]
-
-
-def ramp(value: float, begin: float, end: float) -> float:
-    """0 up to the beginning, 1 from the end on, and a straight line between."""
-    return min(max((value - begin) / (end - begin), 0.0), 1.0)
 
 
 def value_range(samples: Tensor, eight_bits: bool) -> tuple[float, float]:

@@ -135,7 +135,7 @@ class PhotoNetwork(TrainedNetwork):
     def __init__(self, spec: PhotoSpec) -> None:
         super().__init__()
         self.spec: PhotoSpec = spec
-        self.channels = spec.channels
+        self.channels, self.dimension = spec.channels, spec.dimension
         self.blocks = nn.ModuleList(self._block() for _ in range(spec.blocks))
         if spec.guide or not spec.stable:
             self.lift = self._map(spec.channels, (spec.guide or spec.width,))
@@ -244,11 +244,6 @@ class PhotoNetwork(TrainedNetwork):
         return self.spec.noise
 
     @property
-    def dimension(self) -> int:  # type: ignore[override]
-        """That of the structure."""
-        return self.spec.dimension
-
-    @property
     def reach(self) -> int:
         """How many pixels around a pixel the whole network looks at, on either side."""
         ends = sum(map.radius for map in self._ends())
@@ -257,14 +252,10 @@ class PhotoNetwork(TrainedNetwork):
     @property
     def floats_per_pixel(self) -> int:  # type: ignore[override]
         """What the computation holds for a pixel, about: streams, and the responses of a block where they are kept."""
-        block = self.each()[0]
-        channels, stream = (
-            block.analysis.channels,
-            block.gate.matrix.new_zeros(1, block.analysis.channels, *[8] * self.spec.dimension),
-        )
-        if engines.choose(block.description(), stream, self.engine).name == "numba":
-            return 4 * channels
-        if self.spec.dimension == 3:  # in boxes
+        block, d = self.each()[0], self.spec.dimension
+        channels = block.analysis.channels
+        stream = block.gate.matrix.new_zeros(1, channels, *[8] * d)
+        if d == 3 or engines.choose(block.description(), stream, self.engine).name == "numba":  # in boxes or strips
             return 4 * channels
         return 3 * channels + 4 * len(block.gate.get_buffer("spread"))
 

@@ -240,29 +240,18 @@ def gains(
     """The PSNR before and after fine-tuning: on pictures held back, and on ``old`` ones where a folder is given."""
     if recipe.start is None or not isinstance(recipe.data, Photographs | Volumes):
         return []
-    places: list[tuple[str, Photographs | Volumes]] = [("pictures held back", recipe.data)]
+    places: list[tuple[str, Callable[..., Check | None]]] = [("pictures held back", recipe.data.check)]
     if old:
         if isinstance(recipe.data, Volumes):
             raise ValueError("--old: for networks for photographs. Leave it out.")
         everything = photographs(old, recipe.data.channels)
-        places.append(("the old pictures", _Kept(Path(old), recipe.data.channels, held=everything)))
+        places.append(("the old pictures", lambda network, device: held_back_psnr(network, everything, 256, device)))
     found = []
-    for words, data in places:
-        before, after = (data.check(network, device) for network in (recipe.start.to(device), trained))
+    for words, check in places:
+        before, after = (check(network, device) for network in (recipe.start.to(device), trained))
         if before is not None and after is not None:
             found.append((words, before(), after()))
     return found
-
-
-@dataclass(frozen=True)
-class _Kept(Photographs):
-    """Pictures that are all held back."""
-
-    held: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def pictures(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        return {}, self.held
 
 
 def _digest(network: TrainedNetwork) -> str:
