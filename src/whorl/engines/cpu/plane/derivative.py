@@ -24,7 +24,7 @@ from whorl.engines.cpu.arithmetic import at, compiled, fma, half, one, put, zero
 from whorl.engines.cpu.plane.cells import bilinear, collect, combined, entries, flow, haar, measure, spread
 
 
-@compiled()
+@compiled(inside=True)
 def products(law: int, first: bool, x: Any, y: Any, place: Any, n: int, w: float, k: Any, S: Any, Sr: Any) -> None:
     """Add w times the symmetric product of two fields' details to S; the part of gamma stands apart, in Sr."""
     e = w * k[4]
@@ -34,7 +34,7 @@ def products(law: int, first: bool, x: Any, y: Any, place: Any, n: int, w: float
         put(Sr, j, e * cell[2] * other[2] if first else fma(e * cell[2], other[2], at(Sr, j)))
 
 
-@compiled()
+@compiled(inside=True)
 def flux_pair(
     law: int, x: Any, y: Any, place: Any, n: int, D: Any, S: Any, k: Any, k_seen: Any, factor: float, weight: float,
     kept: Any, c: int, one_: Any, two_: Any,
@@ -77,7 +77,7 @@ def total(v: Any, n: int, first: bool, last: bool) -> float:
     return np.float64(at(v, 0))
 
 
-@compiled()
+@compiled(inside=True)
 def moving_structure(
     law: int, first: bool, x: Any, y: Any, place: Any, n: int, w: float, dw: float, k: Any, J: Any, S: Any
 ) -> None:  # fmt: skip
@@ -91,7 +91,7 @@ def moving_structure(
         collect(law, first, j, S, one(w), bilinear(law, cell, combined(w + w, other, dw, cell), k))
 
 
-@compiled()
+@compiled(inside=True)
 def moving_flux(
     law: int, x: Any, y: Any, place: Any, n: int, D: Any, S: Any, k: Any, factor: float, d_factor: float, kept: Any,
     c: int,
