@@ -119,6 +119,9 @@ def test_denoising_scales_to_the_level_the_network_knows():
     clean, how, _ = plugin.denoise_layer(layer(data), noise=25.0)
     assert np.allclose(clean, whorl.denoise(data, 25.0), atol=1e-3)
     assert "photo-grey" in how["name"]
+    _, how, _ = plugin.denoise_layer(layer(data))
+    assert how["name"].endswith("(denoised by photo-grey)")
+    assert "variance" in how["metadata"]["noise"]
     flat = np.full((20, 20), 7, np.uint8)
     copied, how, _ = plugin.denoise_layer(layer(flat))
     assert np.array_equal(copied, flat)

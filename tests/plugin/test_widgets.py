@@ -1,6 +1,8 @@
 """The widgets in a real napari without a screen, where it is installed."""
 
 import os
+import subprocess
+import sys
 import time
 import warnings
 
@@ -200,3 +202,24 @@ def test_fill_widget_fills_where_labels_are(viewer):
     filled = viewer.layers[-1].data
     assert np.array_equal(filled[mask == 0], data[mask == 0])
     assert abs(filled - data).max() < 20  # the holes were up to 160 away
+
+
+@pytest.mark.skipif(not os.environ.get("DISPLAY"), reason="needs a screen, or: xvfb-run -a make test")
+def test_the_sample_is_denoised_in_a_real_window():
+    """As a user does it, by napari's menus; in a process of its own, since the others run without a screen."""
+    code = """
+import time, napari
+from qtpy.QtWidgets import QApplication
+viewer = napari.Viewer(show=False)
+viewer.open_sample("whorl-imaging", "fingerprint")
+_, widget = viewer.window.add_plugin_dock_widget("whorl-imaging", "Remove noise")
+widget.start()
+while not widget.run.enabled:
+    QApplication.processEvents()
+    time.sleep(0.01)
+print(len(viewer.layers), viewer.layers[-1].name)
+viewer.close()
+"""
+    screen = {**os.environ, "QT_QPA_PLATFORM": "xcb"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=280, env=screen)
+    assert "3 fingerprint with noise 20 (denoised by photo-grey)" in done.stdout, done.stderr

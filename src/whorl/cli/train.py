@@ -10,10 +10,10 @@ from whorl.cli.options import DeviceName, Quiet, Seed, Threads, option, prepare
 EXAMPLES = (
     "whorl train photo-27k --data pictures/ --noise 25 --out runs/mine",
     "whorl train photo-8k --data pictures/ --noise 25 --steps 3000 --batch 4 --size 48 --out runs/small",
-    "whorl train mine --from photo-27k --data pictures/ --steps 300 --batch 4 --size 48 --out runs/mine",
+    "whorl train mine --from photo-27k --data pictures/ --steps 500 --batch 4 --size 48 --out runs/mine",
     "whorl train volume-5k --data scans/ --from volume-5k --steps 200 --batch 2 --out runs/scans",
     "whorl train vessels-5k --data annotated/ --steps 2000 --out runs/vessels",
-    "whorl train mine --from vessels-5k --data annotated/ --steps 300 --out runs/mine",
+    "whorl train mine --from vessels-5k --data annotated/ --steps 500 --out runs/mine",
     "whorl train anisotropic-0.41 --out runs/anisotropic",
     "whorl train isotropic-0.5 --protocol converged --seed 1 --out runs/isotropic",
     "whorl train anisotropic-0.41 --optimiser gauss-newton --out runs/newton",
@@ -32,7 +32,9 @@ def command(
     noise: Annotated[
         float | None, option("--noise SD", "Noise on photographs. Default: as the network is made.")
     ] = None,
-    steps: Annotated[int, option("--steps", "Steps of training on photographs; more prolong a run.", min=1)] = 12000,
+    steps: Annotated[
+        int, option("--steps", "Steps of training, in whole epochs of up to 250; more prolong a run.", min=1)
+    ] = 12000,
     start: Annotated[str, option("--from NAME", "Fine-tune this trained network for photographs, or file.")] = "",
     old: Annotated[str, option("--old FOLDER", "Pictures as --from was trained on, to tell what it loses there.")] = "",
     patience: Annotated[int, option("--patience", "Stop after so many epochs without gain; 0: never.", min=0)] = 0,

@@ -201,8 +201,12 @@ class Model(nn.Module):
                     progress(done, total)
         return u if passes else u.clone()
 
-    if TYPE_CHECKING:  # torch leaves the type of a call open
-        __call__ = forward
+    if TYPE_CHECKING:  # torch leaves the type of a call open, and an alias of ``forward`` would stay so for pyright
+
+        def __call__(
+            self, u: Image, time: float, *, tau: float | None = None, insist: bool = False, engine: str = "auto",
+            progress: Progress | None = None, scheme: str = "explicit", cycles: int | None = None,
+        ) -> Image: ...  # fmt: skip
 
     def with_data(self, data: Image, weight: float | Tensor) -> "Model":
         r"""The same model with the data term :math:`\frac12 \sum w (u - f)^2`, which keeps the flow near ``data``.

@@ -175,8 +175,11 @@ def denoise_layer(layer: Any, network: str = "auto", noise: float = 0.0, job: Jo
         return _like(whole, layer.data, "no noise found, copied")
     one = replace(policy, noise=found)  # for all planes
     result = _each(layer, 2, job, lambda plane, tell, **how: large.map(plane, one, advance=tell, **how))
-    told = f"{found:.4g}" if isinstance(found, float) else str(found).splitlines()[0]
-    return _like(whole, result, f"denoised by {policy.name(channels)}, noise {told}")
+    by = f"denoised by {policy.name(channels)}"
+    if isinstance(found, float):
+        return _like(whole, result, f"{by}, noise {found:.4g}")
+    data, how, kind = _like(whole, result, by)  # a model of the noise is too long for a list of layers
+    return data, how | {"metadata": {**how.get("metadata", {}), "noise": str(found)}}, kind
 
 
 def fill_layer(layer: Any, labels: Any, job: Job | None = None) -> LayerData:
