@@ -28,9 +28,27 @@ def opencv(image, kappa, step, steps):
     return cv2.ximgproc.anisotropicDiffusion(colour, step, kappa, steps)[..., 0].astype(np.float32), 2 * kappa
 
 
+def medpy(image, kappa, step, steps):
+    from medpy.filter.smoothing import anisotropic_diffusion
+
+    return anisotropic_diffusion(image, niter=steps, kappa=kappa, gamma=step, option=1), kappa / np.sqrt(2)
+
+
+def total_variation(image):
+    """One implicit step of total variation beside the flow of that time."""
+    from skimage.restoration import denoise_tv_chambolle
+
+    for weight in (5.0, 20.0):
+        theirs = denoise_tv_chambolle(image, weight=weight, eps=1e-6, max_num_iter=2000)
+        ours = whorl.diffuse(image, "perona-malik", contrast=1.0, time=weight, diffusivity="tv", scheme="fed")
+        print(f"scikit-image {weight:g}: difference {share(theirs, ours, image):.2f} of the change")
+
+
 def main():
     image = camera()[100:228, 200:328].astype(np.float32)
-    for name, call, value in (("ITK", itk, 1.0), ("ITK", itk, 3.0), ("OpenCV", opencv, 20.0), ("OpenCV", opencv, 40.0)):
+    total_variation(image)
+    for name, call, value in (("ITK", itk, 1.0), ("ITK", itk, 3.0), ("OpenCV", opencv, 20.0), ("OpenCV", opencv, 40.0),
+                              ("medpy", medpy, 20.0), ("medpy", medpy, 40.0)):  # fmt: skip
         try:
             theirs, contrast = call(image, value, 0.125, 16)
         except (ImportError, AttributeError) as missing:

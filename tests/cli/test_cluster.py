@@ -177,6 +177,28 @@ def test_a_store_behind_a_server_is_read(tmp_path, whorl_command):
     assert not (tmp_path / "no.zarr").exists()
 
 
+def test_a_store_in_a_bucket_is_read_and_written(tmp_path, whorl_command, monkeypatch):
+    """The protocol of Amazon's S3, spoken with a server on this machine."""
+    s3fs, moto = pytest.importorskip("s3fs"), pytest.importorskip("moto.server")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    told = {"ACCESS_KEY_ID": "us", "SECRET_ACCESS_KEY": "us", "DEFAULT_REGION": "us-east-1"}
+    for name, value in (told | {"ENDPOINT_URL": f"http://{host}:{port}"}).items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    try:
+        s3fs.S3FileSystem().mkdir("bucket")
+        data = samples()
+        an_array("s3://bucket/in.zarr", data, (32, 32), "yx")
+        words = ("filter", "--contrast", "3000", "--time", "1", "--model", "gerig", "--tile", "32")
+        record = on_the_command_line(whorl_command, *words, "s3://bucket/in.zarr", "s3://bucket/out.zarr")
+        result = zarr.open_array("s3://bucket/out.zarr", mode="r")[...]
+    finally:
+        server.stop()
+    assert record["output"] == "s3://bucket/out.zarr"
+    np.testing.assert_array_equal(result, whorl.diffuse(data, "gerig", contrast=3000.0, time=1.0))
+
+
 def test_what_cannot_be_sent_to_a_cluster_is_told(tmp_path, whorl_command, monkeypatch):
     monkeypatch.setattr("whorl.large.cluster.WAIT", 0.5)
     an_array(tmp_path / "in.zarr", samples(), (32, 32), "yx")
