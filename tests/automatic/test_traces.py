@@ -75,3 +75,14 @@ def test_texture_without_colour_leaves_no_trace_in_the_colours():
     (before, _, _), (after, _, _) = (_windows(128 + u, 0.0, 255.0, 1) for u in (5 * noise, 5 * noise + texture))
     torch.testing.assert_close(after[1], before[1])
     assert (after[0] > 2 * before[0]).all()
+
+
+def test_colours_are_soft_where_they_were_halved():
+    """As in JPEG: brightness keeps its finest noise, colours lose theirs."""
+    noisy = drawing() + 5 * torch.cat([waves(0.8, seed=seed) for seed in range(3)], 1)
+    colours = noisy - noisy.mean(1, keepdim=True)
+    halved = torch.nn.functional.avg_pool2d(colours[..., :200, :200], 2).repeat_interleave(2, 2).repeat_interleave(2, 3)
+    soft = noisy.mean(1, keepdim=True)[..., :200, :200] + halved
+    assert abs(measure([noisy]).softness) < 0.1
+    assert measure([soft]).softness > 0.25
+    assert measure([noisy[:, :1]]).softness == 0

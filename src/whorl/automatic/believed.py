@@ -40,12 +40,15 @@ and from which on they miss some of it."""
 FLATTEST = 0.1
 """The share of the bins in which noise of one level may come out too weak by chance."""
 
-CAMERA = (0.9, 1.4)
-"""Medians of the level, in shares of 1/255 of the range, from which on correlated noise of colours may be, and is, that
+CAMERA = (0.8, 1.1)
+"""Medians of the level, in grey values of 8 bits, from which on correlated noise of colours may be, and is, that
 of a camera; it comes out weaker than it is, for it went through a tone curve and compression."""
 
-CAMERA_LEVEL, STRONG = 7.0, (5.0, 7.0)
-"""The level of noise of cameras, in the same shares, at which the network for white noise removes most of it; and the
+SOFT = (0.0, 0.25)
+"""Softness of the colours up to which they may be those of a camera, and from which on they are texture."""
+
+CAMERA_LEVEL, STRONG = 8.0, (5.0, 7.0)
+"""The level of noise of cameras, in the same unit, at which the network for white noise removes most of it; and the
 medians from which on correlated noise is, more and more, taken as it was measured."""
 
 COLOURED = (0.3, 0.45)
@@ -134,10 +137,16 @@ def _believed(parts: Sequence[Tensor], found: Measured | None, *, colours: bool 
         flattest = math.sqrt(float(variance.kthvalue(1 + int(FLATTEST * len(variance))).values))
         level = min(level, flattest) ** white * level ** (1 - white)
     else:
-        grey = (model.white - model.black) / 255
+        grey = 1.0 if _eight_bits(model, parts) else (model.white - model.black) / 255
         camera = (1 - falling(found.correlation, *COLOURED)) * (1 - falling(found.level / grey, *CAMERA))
-        camera *= falling(found.level / grey, *STRONG)
+        camera *= falling(found.level / grey, *STRONG) * falling(found.softness, *SOFT)
+        line *= 1 - camera
         level, width = level ** (1 - camera) * (CAMERA_LEVEL * grey) ** camera, (1 - camera) * width
     gain, offset = line * scale * model.gain[0], line * scale * model.offset[0] + (1 - line) * level**2
     width = line * model.correlation[0] + (1 - line) * width
     return NoiseModel((gain,), (offset,), (width,), model.black, model.white, found.uncertainty)
+
+
+def _eight_bits(model: NoiseModel, parts: Sequence[Tensor]) -> bool:
+    """Whether the grey values may be those of 8 bits; others are told by their range."""
+    return model.black >= 0 and 1 < model.white <= 255 and all(bool((part == part.round()).all()) for part in parts)

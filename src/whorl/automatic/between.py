@@ -125,7 +125,7 @@ def measure_colours(parts: Sequence[Tensor], correlation: float) -> tuple[Measur
         return found, 0.0
     pairs = zip(found.levels, alone.levels, strict=True)
     levels = tuple(math.exp((1 - grey) * math.log(colour) + grey * math.log(own)) for colour, own in pairs)
-    return Measured(levels, (1 - grey) * found.correlation + grey * alone.correlation), grey
+    return Measured(levels, (1 - grey) * found.correlation + grey * alone.correlation, found.softness), grey
 
 
 def white(neighbours: float) -> float:
