@@ -102,10 +102,10 @@ class LearnedEnergy(nn.Module):
 
 @dataclass(frozen=True)
 class Guidance:
-    """What the network reads off the data: weights ``(n, c, y, x, fields)``, and the bend ``(..., bent, 2)`` of the
+    """What the network reads off the data: weights ``(n, fields, y, x)``, and the bend ``(n, bent, 2, y, x)`` of the
     first fields with two components, each inside the unit disc.
 
-    >>> Guidance(torch.ones(1, 1, 8, 8, 4), torch.zeros(1, 1, 8, 8, 2, 2)).bend.shape[-2]
+    >>> Guidance(torch.ones(1, 4, 8, 8), torch.zeros(1, 2, 2, 8, 8)).bend.shape[1]
     2
     """
 
@@ -129,24 +129,27 @@ class EnergyAt:
     guide: Guidance | None = None
 
     def __call__(self, u: Image) -> Tensor:
-        """The energy of all pictures together."""
-        v = self._responses(u)
-        squares, _ = self._bent(v)
-        psi = self.energy.potentials.of((squares + _TINY).sqrt() * (self.factor / self.contrast).to(u.dtype))[0]
-        density = psi * self.contrast.to(u.dtype).square()
-        return (density if self.guide is None else density * self.guide.weights.to(u.dtype)).sum()
+        """The energy of all pictures together; every channel is a picture of its own."""
+        squares, _ = self._bent(self._responses(u))
+        length = (squares + _TINY).sqrt() * (self.factor / self.contrast).to(u.dtype)[:, None, None]
+        density = self.energy.potentials.of(length.movedim(1, -1))[0] * self.contrast.to(u.dtype).square()
+        return (density if self.guide is None else density * self.guide.weights.to(u.dtype).movedim(1, -1)).sum()
 
     def gradient(self, u: Image) -> Image:
         """Its derivative, with the adjoint of the operator."""
-        v = self._responses(u)
-        squares, bent = self._bent(v)
+        squares, bent = self._bent(self._responses(u))
         length = (squares + _TINY).sqrt()
-        factor, contrast = self.factor.to(u.dtype), self.contrast.to(u.dtype)
-        slope = self.energy.potentials.of(length * (factor / contrast))[1]
-        number = slope / length * (factor * contrast)
+        factor, contrast, potentials = self.factor, self.contrast, self.energy.potentials
+        part = potentials.part(length * (factor / contrast).to(u.dtype)[:, None, None])
+        slopes, heights = potentials.lines()
+        place = part + (slopes.shape[1] * torch.arange(len(slopes), dtype=torch.int32, device=u.device))[:, None, None]
+        a, b = (slopes * factor.square()[:, None]).to(u.dtype), (heights * (factor * contrast)[:, None]).to(u.dtype)
+        number = torch.addcdiv(_looked_up(a, place), _looked_up(b, place), length)
         if self.guide is not None:
             number = number * self.guide.weights.to(u.dtype)
-        return self.energy.operator.adjoint((self._spread(number) * bent).movedim(-1, 2)[:, :, None])
+        scalars = self.energy.operator.fields[0]
+        v = [number[:, :scalars] * bent[0], (number[:, scalars:, None] * bent[1]).flatten(1, 2)]
+        return self.energy.operator.adjoint(torch.cat(v, 1)[:, None, None]).view(u.shape)
 
     @property
     def curvature(self) -> float:
@@ -156,8 +159,8 @@ class EnergyAt:
             return largest
         weights, bend = self.guide.weights.detach(), self.guide.bend.detach()
         grown = torch.ones_like(weights)
-        scalars, bent = self.energy.operator.fields[0], bend.shape[-2]
-        grown[..., scalars : scalars + bent] += bend.norm(dim=-1)
+        scalars, bent = self.energy.operator.fields[0], bend.shape[1]
+        grown[:, scalars : scalars + bent] += bend.norm(dim=2)
         return largest * float((weights * grown).max())
 
     @property
@@ -166,21 +169,21 @@ class EnergyAt:
         return min(float(self.energy.potentials.slopes().detach().min()), 0.0)
 
     def _responses(self, u: Image) -> Tensor:
-        return self.energy.operator(u)[:, :, 0].movedim(2, -1)
+        return self.energy.operator(u.flatten(0, 1)[:, None])[:, 0, 0]
 
-    def _spread(self, numbers: Tensor) -> Tensor:
+    def _bent(self, v: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        r"""The squares :math:`v^\top D v` of every field, and the vectors :math:`D v` with one component and with two."""
         scalars = self.energy.operator.fields[0]
-        return torch.cat([numbers[..., :scalars], numbers[..., scalars:].repeat_interleave(2, -1)], -1)
-
-    def _bent(self, v: Tensor) -> tuple[Tensor, Tensor]:
-        r"""The squares :math:`v^\top D v` of every field and the vectors :math:`D v`."""
-        scalars = self.energy.operator.fields[0]
-        single, pairs = v[..., :scalars], v[..., scalars:].unflatten(-1, (-1, 2))
+        single, pairs = v[:, :scalars], v[:, scalars:].unflatten(1, (-1, 2))
         turned = pairs
         if self.guide is not None:
-            s, t = self.guide.bend.to(v.dtype).unbind(-1)
-            some, rest = pairs[..., : s.shape[-1], :], pairs[..., s.shape[-1] :, :]
-            p, q = some.unbind(-1)
-            turned = torch.cat([torch.stack([p * (1 + s) + q * t, q * (1 - s) + p * t], -1), rest], -2)
-        squares = torch.cat([single.square(), (pairs * turned).sum(-1)], -1)
-        return squares, torch.cat([single, turned.flatten(-2)], -1)
+            s, t = self.guide.bend.to(v.dtype).unbind(2)
+            some, rest = pairs[:, : s.shape[1]], pairs[:, s.shape[1] :]
+            p, q = some.unbind(2)
+            turned = torch.cat([torch.stack([p * (1 + s) + q * t, q * (1 - s) + p * t], 2), rest], 1)
+        squares = torch.cat([single.square(), (pairs * turned).sum(2)], 1)
+        return squares, (single, turned)
+
+
+def _looked_up(table: Tensor, place: Tensor) -> Tensor:
+    return table.flatten().index_select(0, place.flatten()).view(place.shape)

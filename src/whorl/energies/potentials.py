@@ -1,6 +1,6 @@
 """Potentials that are learned: their derivatives are piecewise linear, with slopes that never leave their limits."""
 
-from collections.abc import Sequence
+import math
 
 import torch
 from torch import Tensor, nn
@@ -27,15 +27,15 @@ class Potentials(nn.Module):
     torch.Size([5, 3])
     """
 
-    def __init__(self, count: int, mu: float, weak: float = 0.0, knots: Sequence[float] = KNOTS) -> None:
+    def __init__(self, count: int, mu: float, weak: float = 0.0) -> None:
         super().__init__()
         if not 0 <= weak < 1:
             raise ValueError(f"Potentials(weak={weak:g}): must lie in [0, 1), or there may be several minimisers.")
         self.mu, self.weak = mu, weak
-        self.register_buffer("knots", torch.tensor(knots, dtype=torch.get_default_dtype()))
+        self.register_buffer("knots", torch.tensor(KNOTS, dtype=torch.get_default_dtype()))
         # The start is like total variation: steep up to a small contrast, then level.
-        level = torch.tensor(knots[1:]) / (torch.tensor(knots[1:]) ** 2 + (1.5 / mu) ** 2).sqrt()
-        steps = torch.diff(torch.tensor(knots))
+        level = torch.tensor(KNOTS[1:]) / (torch.tensor(KNOTS[1:]) ** 2 + (1.5 / mu) ** 2).sqrt()
+        steps = torch.diff(torch.tensor(KNOTS))
         share = (torch.diff(level, prepend=torch.zeros(1)) / steps + weak) / (mu + weak)
         self.theta = nn.Parameter(share.clamp(3e-4, 0.9).logit().expand(count, -1).clone())
 
@@ -53,11 +53,25 @@ class Potentials(nn.Module):
         r"""The values :math:`\psi_f, \psi_f', \psi_f''` at numbers :math:`x \ge 0`; fields on the last axis."""
         slopes = (self.slopes() if slopes is None else slopes).to(x.dtype)
         knots = self.get_buffer("knots").to(x.dtype)
-        steps = torch.diff(knots)
-        height = nn.functional.pad((slopes[:, :-1] * steps).cumsum(1), (1, 0))
+        steps, height = torch.diff(knots), self._heights(slopes)
         value = nn.functional.pad(((height[:, :-1] + 0.5 * slopes[:, :-1] * steps) * steps).cumsum(1), (1, 0))
-        part = torch.bucketize(x.detach(), knots[1:], right=True)
+        part = self.part(x)
         place = part + torch.arange(len(slopes), device=x.device) * len(knots)
         beyond = x - knots[part]
         slope, first, base = (each.flatten()[place] for each in (slopes, height, value))
         return base + (first + 0.5 * slope * beyond) * beyond, first + slope * beyond, slope
+
+    def lines(self) -> tuple[Tensor, Tensor]:
+        r"""Numbers a and b of every piece of :math:`\psi_f'(x) = a x + b`, ``(fields, knots)``."""
+        slopes = self.slopes()
+        return slopes, self._heights(slopes) - slopes * self.get_buffer("knots").to(slopes.dtype)
+
+    def part(self, x: Tensor) -> Tensor:
+        """On which piece numbers lie: the knots are geometric, and a logarithm is faster than a search."""
+        first, second = self.get_buffer("knots")[1:3].tolist()
+        place: Tensor = (x.detach() * (1 / first)).log2_().mul_(1 / math.log2(second / first)).add_(1)
+        return place.clamp_(0, len(KNOTS) - 1).to(torch.int32)
+
+    def _heights(self, slopes: Tensor) -> Tensor:
+        steps = torch.diff(self.get_buffer("knots").to(slopes.dtype))
+        return nn.functional.pad((slopes[:, :-1] * steps).cumsum(1), (1, 0))

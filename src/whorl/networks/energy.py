@@ -171,4 +171,4 @@ class Guide(nn.Module):
         weights = (math.log(_WEIGHT) * torch.tanh(z[:, : self.count] + self.bias[:, None, None])).exp()
         bend = z[:, self.count :].unflatten(1, (-1, 2))
         bend = _BEND * bend / (1 + bend.square().sum(2, keepdim=True)).sqrt()
-        return Guidance(weights.movedim(1, -1)[:, None], bend.permute(0, 3, 4, 1, 2)[:, None])
+        return Guidance(weights, bend)

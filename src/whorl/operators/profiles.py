@@ -18,7 +18,7 @@ from whorl.operators.stencils import steerable_stencils
 
 SIZE = 13
 SCALES = (1.0, 1.5, 2.25)
-BLOCK = 4  # pixels along a side that one row of the matrix product serves
+BLOCK = 4  # pixels along a side that the adjoint computes as channels: one alone would leave vector units idle
 _OVERSAMPLING = 16
 
 
@@ -74,36 +74,43 @@ class ProfileMap(Fielded):
         return torch.cat(parts)
 
     def forward(self, u: Image) -> Responses:
-        height, width = u.shape[2:]
-        rows, columns = -(-height // BLOCK), -(-width // BLOCK)
-        wide = mirror(u.flatten(0, 1)[:, None], self.radius)[:, 0]
-        wide = nn.functional.pad(wide, (0, columns * BLOCK - width, 0, rows * BLOCK - height))
-        side = SIZE + BLOCK - 1
-        windows = wide.unfold(1, side, BLOCK).unfold(2, side, BLOCK).reshape(-1, side * side)
-        v = (windows @ self._matrix(u.dtype)).view(-1, rows, columns, BLOCK, BLOCK, self.responses)
-        v = v.permute(0, 5, 1, 3, 2, 4).reshape(-1, self.responses, rows * BLOCK, columns * BLOCK)
-        found: Tensor = v[:, :, :height, :width].unflatten(0, u.shape[:2])[:, :, None]
-        return found
+        wide = mirror(u.flatten(0, 1)[:, None], self.radius)
+        basis = nn.functional.conv2d(wide, self._taps(u.dtype)[:, None]).split(self._sizes(), 1)
+        v = [
+            torch.einsum(
+                "fp,npky->nfky", weight.to(u.dtype), part.view(len(wide), weight.shape[1], -1, u[0, 0].numel())
+            )
+            for weight, part in zip(self.weights, basis, strict=True)
+        ]
+        found: Tensor = torch.cat([part.flatten(1, 2) for part in v], 1)
+        return found.view(*u.shape[:2], 1, self.responses, *u.shape[2:])
 
     def adjoint(self, v: Responses) -> Image:
-        height, width = v.shape[4:]
-        rows, columns = -(-height // BLOCK), -(-width // BLOCK)
-        flat = nn.functional.pad(v[:, :, 0].flatten(0, 1), (0, columns * BLOCK - width, 0, rows * BLOCK - height))
-        flat = flat.view(-1, self.responses, rows, BLOCK, columns, BLOCK).permute(0, 2, 4, 3, 5, 1)
-        side, radius = SIZE + BLOCK - 1, self.radius
-        windows = flat.reshape(-1, BLOCK * BLOCK * self.responses) @ self._matrix(v.dtype).T
-        windows = windows.view(-1, rows * columns, side * side).mT
-        size = (rows * BLOCK + 2 * radius, columns * BLOCK + 2 * radius)
-        wide = nn.functional.fold(windows, size, side, stride=BLOCK)
+        (height, width), radius = v.shape[4:], self.radius
+        parts = v.reshape(-1, self.responses, height * width).split(self._counts(), 1)
+        basis = [
+            torch.einsum("fp,nfky->npky", weight.to(v.dtype), part.unflatten(1, (len(weight), -1))).flatten(1, 2)
+            for weight, part in zip(self.weights, parts, strict=True)
+        ]
+        more = [-(size + 2 * radius) % BLOCK for size in (height, width)]
+        sides = (2 * radius, 2 * radius + more[1], 2 * radius, 2 * radius + more[0])
+        spread = nn.functional.pad(torch.cat(basis, 1).unflatten(2, (height, width)), sides)
+        taps, last = self._taps(v.dtype).flip(1, 2), BLOCK - 1
+        moved = [nn.functional.pad(taps, (x, last - x, y, last - y)) for y in range(BLOCK) for x in range(BLOCK)]
+        wide = nn.functional.pixel_shuffle(nn.functional.conv2d(spread, torch.stack(moved), stride=BLOCK), BLOCK)
         whole = fold(wide[:, :, : height + 2 * radius, : width + 2 * radius], radius)
         found: Tensor = whole[:, 0].unflatten(0, v.shape[:2])
         return found
 
-    def _matrix(self, dtype: torch.dtype) -> Tensor:
-        """The responses of a block of pixels as one matrix product: 16 x 16 pixels come in, 4 x 4 responses go out."""
-        kernel, last = self.kernel().to(dtype), BLOCK - 1
-        shifted = [nn.functional.pad(kernel, (x, last - x, y, last - y)) for y in range(BLOCK) for x in range(BLOCK)]
-        return torch.stack(shifted).permute(2, 3, 0, 1).reshape((SIZE + last) ** 2, -1)
+    def _taps(self, dtype: torch.dtype) -> Tensor:
+        """All stencils that are mixed, ``(k, size, size)``: fewer than fields, so that these are convolved."""
+        return torch.cat([self.get_buffer(f"taps_{m}").flatten(0, 1) for m in range(len(self.fields))]).to(dtype)
+
+    def _sizes(self) -> list[int]:
+        return [weight.shape[1] * (1 + (order > 0)) for order, weight in enumerate(self.weights)]
+
+    def _counts(self) -> list[int]:
+        return [count * (1 + (order > 0)) for order, count in enumerate(self.fields)]
 
     def symbol(self, *theta: Tensor) -> Tensor:
         steps = torch.arange(-self.radius, self.radius + 1, dtype=torch.float64)
