@@ -2,8 +2,9 @@
 
 ``python -m experiments.energies cards FOLDER`` makes the cards; FOLDER holds KIND.safetensors and KIND.log of each run,
 and KIND1.log of the run before where there was one.
-``python -m experiments.energies measure BSD68.npz`` denoises the middle of some test pictures, to the stated tolerance.
-``python -m experiments.energies lipschitz`` estimates the Lipschitz constants of the networks that are shipped.
+``python -m experiments.energies measure BSD68/ [NAME...]`` denoises the middle of some test pictures, to the stated
+tolerance; with names only these, beside what was measured before.
+``python -m experiments.energies lipschitz [NAME...]`` estimates the Lipschitz constants of shipped networks.
 """
 
 import json
@@ -31,7 +32,7 @@ NAMES = {
     "E.log_a": "energy.log_factor",
     "G.": "guide.",
 }
-EVERY, SIDE, LEVELS = 8, 128, (5.0, 15.0, 25.0)
+EVERY, SIDE, LEVELS = 12, 96, (5.0, 15.0, 25.0)
 
 
 def cards(folder: Path) -> None:
@@ -73,14 +74,22 @@ def kept(name: str, found: dict) -> None:
     RESULTS.write_text(json.dumps(old, indent=1) + "\n")
 
 
+def plain(network: torch.nn.Module) -> torch.nn.Module:
+    """The network with every block on the reference engine."""
+    for block in network.modules():
+        if hasattr(type(block), "engine"):
+            block.engine = "reference"
+    return network
+
+
 @torch.no_grad()
 def measure(path: Path) -> None:
-    """The middle of every eighth picture of BSD68: these figures compare with each other, not with whole pictures."""
-    pictures = [x for key in ("h", "v") for x in np.load(path)[key]][::EVERY]
+    """The middle of every twelfth picture: these figures compare with each other, not with those of whole pictures."""
+    pictures = [whorl.files.read(name).samples[..., 0] for name in sorted(path.glob("*.png"))[::EVERY]]
     crops = [p[(p.shape[0] - SIDE) // 2 :, (p.shape[1] - SIDE) // 2 :][:SIDE, :SIDE] for p in pictures]
-    rows: dict = {}
-    for name in ("photo-grey", "energy-convex", "energy-weak", "energy-guided"):
-        network = load(name)
+    rows = json.loads(RESULTS.read_text())["measure"]["rows"] if sys.argv[3:] else {}
+    for name in sys.argv[3:] or ("photo-grey", "energy-convex", "energy-weak", "energy-guided"):
+        network = plain(load(name))
         for level in LEVELS[::-1]:
             got, steps, residual = [], [], []
             for number, crop in enumerate(crops):
@@ -106,11 +115,9 @@ def lipschitz(side: int = 48, steps: int = 12) -> None:
     torch.manual_seed(0)
     y, x = torch.meshgrid(torch.arange(side), torch.arange(side), indexing="ij")
     scene = (127.5 + 80 * torch.sin(x / 4) * torch.cos(y / 6) + 60.0 * (x > y)).float()[None, None]
-    rows = {}
-    for name in (*photo_networks(), *(f"energy-{kind}" for kind in KINDS)):
-        network = load(name)
-        if hasattr(network, "engine"):
-            network.engine = "reference"
+    rows = json.loads(RESULTS.read_text())["lipschitz"]["rows"] if sys.argv[2:] else {}
+    for name in sys.argv[2:] or (*photo_networks(), *(f"energy-{kind}" for kind in KINDS)):
+        network = plain(load(name))
         f = (scene + 25 * torch.randn_like(scene)).expand(-1, network.channels or 1, -1, -1).clone()
         function = lambda u, network=network: network(u, 25.0)  # noqa: E731
         f.requires_grad_()

@@ -14,7 +14,8 @@ SOURCE = Path(whorl.__file__).parent
 ORDER = [
     "errors", "foundations", "operators", "diffusivities", "activations", "energies", "steps", "engines", "blocks",
     "schemes", "models", "automatic", "metrics", "data", "invariance", "testing", "networks", "evaluation", "training",
-    "images", "denoising", "inpainting", "files", "large", "export", "page", "plugin", "cli", "__main__",
+    "images", "denoising", "inpainting", "reconstruction", "integrations", "files", "large", "export", "page",
+    "plugin", "cli", "__main__",
 ]
 # fmt: on
 """Every folder and module of the library; each imports only from those before it, anywhere in its files."""

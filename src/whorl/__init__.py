@@ -16,12 +16,13 @@ _FUNCTIONS = {
     "inpaint": "whorl.inpainting",
     "load": "whorl.networks",
     "noise": "whorl.automatic.variance",
+    "reconstruct": "whorl.reconstruction",
     "segment": "whorl.networks",
 }
 _FOLDERS = (
     "activations", "automatic", "blocks", "data", "diffusivities", "energies", "engines", "errors", "evaluation",
-    "export", "files", "foundations", "inpainting", "invariance", "large", "metrics", "models", "networks", "operators",
-    "schemes", "steps", "testing", "training",
+    "export", "files", "foundations", "inpainting", "integrations", "invariance", "large", "metrics", "models",
+    "networks", "operators", "reconstruction", "schemes", "steps", "testing", "training",
 )  # fmt: skip
 
 __all__ = ["__version__", *sorted((*_FUNCTIONS, *_FOLDERS))]
@@ -40,12 +41,14 @@ if TYPE_CHECKING:
     from whorl import files as files
     from whorl import foundations as foundations
     from whorl import inpainting as inpainting
+    from whorl import integrations as integrations
     from whorl import invariance as invariance
     from whorl import large as large
     from whorl import metrics as metrics
     from whorl import models as models
     from whorl import networks as networks
     from whorl import operators as operators
+    from whorl import reconstruction as reconstruction
     from whorl import schemes as schemes
     from whorl import steps as steps
     from whorl import testing as testing
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     from whorl.inpainting import inpaint as inpaint
     from whorl.networks import load as load
     from whorl.networks import segment as segment
+    from whorl.reconstruction import reconstruct as reconstruct
 else:  # type checkers are to find names that do not exist
 
     def __getattr__(name: str) -> Any:

@@ -132,6 +132,43 @@ def test_the_convex_denoiser_expands_no_pair(seed):
         d = change if float(change.norm()) > 0 else torch.randn_like(f)
 
 
+def test_gradient_ascent_finds_no_pair_that_is_expanded():
+    """Both pictures of a pair move where |T(f) - T(g)| / |f - g| grows; derivatives are those of the minimisers."""
+    torch.manual_seed(7)
+    term = any_energy("convex", 7, 1.0).at(25.0)
+    f = 40 * torch.randn(1, 1, 8, 8, dtype=torch.float64)
+    pair, ratios = torch.cat([f, f + torch.randn_like(f)]), []
+    for _ in range(10):
+        data = pair.clone().requires_grad_()
+        with torch.no_grad():
+            found = denoised(term, pair, 1e-8)
+        ends = implicit(lambda u, data=data: u - data + term.gradient(u), found, 1e-6)
+        ratio = (ends[0] - ends[1]).norm() / (data[0] - data[1]).norm()
+        ratios.append(float(ratio.detach()))
+        # Each end is within 1e-8 |f| of its minimiser.
+        assert ratios[-1] <= 1 + 4e-8 * float(pair.norm()) / float((pair[0] - pair[1]).norm())
+        (uphill,) = torch.autograd.grad(ratio, data)
+        pair = pair + 0.5 * (pair[0] - pair[1]).norm() * uphill / uphill.norm()
+    assert max(ratios) > ratios[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["weak", "guided"])
+def test_fifty_thousand_starts_end_at_one_minimiser(kind):
+    for seed in range(10):
+        torch.manual_seed(seed)
+        term = term_of(any_energy(kind, seed, 1.0), 25.0, (1, 1, 6, 6))
+        f = 40 * torch.randn(1, 1, 6, 6, dtype=torch.float64).expand(5000, -1, -1, -1)
+        starts = f + torch.randn_like(f) * 10 ** (4 * torch.rand(5000, 1, 1, 1, dtype=torch.float64) - 1)
+        found = minimise(
+            lambda u, f=f, term=term: 0.5 * (u - f).square().sum() + term(u),
+            lambda u, f=f, term=term: u - f + term.gradient(u),
+            starts, 1 + term.curvature, float(f.norm()), 1e-10, 20000,
+        )  # fmt: skip
+        assert found.reached
+        assert float((found.u - found.u[:1]).flatten(1).norm(dim=1).max()) <= 2e-10 * float(f.norm()) / 0.03
+
+
 @pytest.mark.parametrize("kind", ["weak", "guided"])
 def test_there_is_no_second_minimiser(kind):
     """From starts that lie far apart the method ends at the same picture."""

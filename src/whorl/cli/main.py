@@ -62,6 +62,7 @@ VERBS = {
     "filter": "Smooth pictures with a diffusion model: files, folders, huge images.",
     "denoise": "Remove noise with a trained network.",
     "inpaint": "Fill in what is missing: scratches, text, lost samples.",
+    "deblur": "Take away a blur whose kernel is known, and the noise.",
     "segment": "Find lines, such as the vessels of an eye: chances, masks, overlays.",
     "noise": "Measure the noise of a picture: variance over the grey value, correlation.",
     "models": "List the models and what each is good for.",

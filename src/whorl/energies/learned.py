@@ -172,7 +172,7 @@ class EnergyAt:
         return self.energy.operator(u.flatten(0, 1)[:, None])[:, 0, 0]
 
     def _bent(self, v: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        r"""The squares :math:`v^\top D v` of every field, and the vectors :math:`D v` with one component and with two."""
+        r"""The squares :math:`v^\top D v` of every field, and the vectors :math:`D v`: single ones, and pairs."""
         scalars = self.energy.operator.fields[0]
         single, pairs = v[:, :scalars], v[:, scalars:].unflatten(1, (-1, 2))
         turned = pairs

@@ -1,0 +1,116 @@
+"""Networks of whorl as denoisers of deepinv, and energies as its priors: pictures from 0 to 1 there.
+
+deepinv is imported when one of the functions is called: ``pip install deepinv``.
+"""
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whorl.energies import LearnedEnergy, minimise
+from whorl.energies.minimise import STEPS, TOLERANCE
+from whorl.errors import ShapeError
+from whorl.models import Model
+from whorl.networks import EnergyNetwork, TrainedNetwork, load
+from whorl.networks.denoiser import Denoiser
+from whorl.reconstruction.weights import OfModel, Regulariser
+
+_WHITE = 255.0
+
+
+def denoiser(network: str | Path | TrainedNetwork) -> Any:
+    """A ``deepinv.models.Denoiser``: ``denoiser(x, sigma)`` with pictures ``(n, c, y, x)`` from 0 to 1.
+
+    ``sigma`` is one number, or one for each picture; levels that the network was not trained for are scaled to those
+    that it was. Networks for grey pictures take every channel for itself.
+    """
+    return _denoiser()(load(network) if isinstance(network, str | Path) else network)
+
+
+def prior(energy: str | EnergyNetwork | LearnedEnergy | Model, noise: float | None = None) -> Any:
+    """A ``deepinv.optim.Prior`` with ``fn``, ``grad`` and ``prox`` of pictures from 0 to 1.
+
+    A learned energy, convex or weak, needs the ``noise`` that it is for; a model of ``whorl.models.build`` with an
+    energy has contrasts in units of pictures from 0 to 1. Values and steps are those of the energy for such pictures:
+    with ``noise`` 0.1 and gamma 1, ``prox`` is the denoiser for noise 0.1. ``prox`` stops where the gradient is at most
+    1e-4 of the picture's norm; it is a minimiser where gamma times the lowest second derivative is above -1.
+    """
+    if isinstance(energy, Model):
+        return _prior()(OfModel(energy), 1.0, energy)
+    network = load(energy) if isinstance(energy, str) else energy
+    learned = network.energy if isinstance(network, EnergyNetwork) else network
+    if not isinstance(learned, LearnedEnergy) or learned.kind == "guided":
+        raise ValueError(
+            "deepinv.prior: expected energy-convex, energy-weak, a LearnedEnergy of these kinds, or a model with an "
+            "energy. A guided energy belongs to one picture: take it as a denoiser."
+        )
+    if noise is None:
+        raise ValueError("deepinv.prior: a learned energy belongs to a level of noise. Give noise=, such as 25 / 255.")
+    return _prior()(learned.eval().at(noise * _WHITE), _WHITE, learned)
+
+
+@cache
+def _denoiser() -> Any:
+    base: Any = import_module("deepinv.models").Denoiser
+
+    class WhorlDenoiser(base):  # type: ignore[misc]
+        """A network of whorl."""
+
+        def __init__(self, network: TrainedNetwork) -> None:
+            super().__init__()
+            if network.dimension != 2:
+                raise ShapeError("deepinv.denoiser: this network is for volumes. Give one for pictures.")
+            self.network = network.eval()
+
+        def forward(self, x: Tensor, sigma: float | Tensor, **kwargs: Any) -> Tensor:
+            """The picture without noise; differentiable where the network is."""
+            levels = torch.as_tensor(sigma, dtype=torch.float64).flatten().expand(len(x)).tolist()
+            if min(levels) < 0:
+                raise ValueError(f"deepinv.denoiser: sigma = {min(levels)}: expected 0 or more.")
+            pages = [
+                Denoiser(self.network, level, 0.0, 1.0).differentiable(page) if level else page
+                for page, level in zip(x.split(1), levels, strict=True)
+            ]
+            return torch.cat(pages)
+
+    return WhorlDenoiser
+
+
+@cache
+def _prior() -> Any:
+    base: Any = import_module("deepinv.optim.prior").Prior
+
+    class WhorlPrior(base):  # type: ignore[misc]
+        """An energy of whorl."""
+
+        def __init__(self, term: Regulariser, white: float, owner: torch.nn.Module) -> None:
+            super().__init__()
+            self.explicit_prior = True
+            self.term, self.white, self.owner = term, white, owner
+
+        def fn(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+            """The energy of every picture of the batch."""
+            return torch.stack([self.term(page * self.white) for page in x.split(1)]) / self.white**2
+
+        def grad(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+            """Its gradient, in closed form."""
+            return self.term.gradient(x * self.white) / self.white
+
+        def prox(self, x: Tensor, *args: Any, gamma: float | Tensor = 1.0, **kwargs: Any) -> Tensor:
+            r"""The minimiser of :math:`\tfrac12|u-x|^2 + \gamma R(u)` of every picture, to the tolerance."""
+            step = float(gamma)
+
+            def nearest(f: Tensor) -> Tensor:
+                return minimise(
+                    lambda u: 0.5 * (u - f).square().sum() + step * self.fn(u).sum(),
+                    lambda u: u - f + step * self.grad(u),
+                    f, 1 + step * self.term.curvature, float(f.norm()) or 1.0, TOLERANCE, STEPS,
+                ).u  # fmt: skip
+
+            return torch.cat([nearest(page) for page in x.detach().split(1)])
+
+    return WhorlPrior
