@@ -1,4 +1,4 @@
-"""Networks for photographs as ONNX files: the same pictures as here, for free sizes and noise levels."""
+"""Networks for photographs and volumes as files: the same results as here, for free sizes and noise levels."""
 
 import numpy as np
 import pytest
@@ -17,6 +17,20 @@ SPECS = {
     "guided": PhotoSpec(width=2, fields=(2, 2, 1), repetitions=2, rho=1, stable=True, guide=4, guide_fields=(4, 2, 1)),
     "guided, blind": PhotoSpec(1, 1, (2, 2, 1), 1, stable=True, guide=3, guide_fields=(4, 2, 1), noise=(5.0, 55.0)),
     "stable, blind": PhotoSpec(1, 4, (4, 2, 1), 1, stable=True, noise=(5.0, 55.0)),
+    "volume": PhotoSpec(
+        width=4,
+        fields=(4, 3, 2),
+        blocks=1,
+        repetitions=2,
+        size=3,
+        rho=1,
+        noise=(5.0, 55.0),
+        correlated=True,
+        dimension=3,
+    ),
+    "stable volume": PhotoSpec(
+        width=4, fields=(4, 3, 2), blocks=1, repetitions=2, size=3, stable=True, noise=(5.0, 55.0), dimension=3
+    ),
     "3x3, alternate": PhotoSpec(width=6, fields=(4, 4), size=3, repetitions=2, alternate=True),
 }
 
@@ -36,6 +50,7 @@ def test_exported_programs_give_the_picture_for_any_size(name):
     card = trained(name)
     network, program = card.build(), photo_program(card).module()
     for size, noise in [((8, 9), 20.0), ((19, 14), 55.0), ((31, 40), 5.0)]:
+        size = (10, *size)[-card.network.dimension :]
         picture = 255 * torch.rand(1, card.network.channels, *size)
         given = (picture, torch.tensor(noise)) if card.network.blind else (picture,)
         with torch.no_grad():
@@ -61,7 +76,7 @@ def test_onnx_gives_the_picture_that_the_network_gives(name):
     session = onnxruntime.InferenceSession(photo_onnx(card).SerializeToString(), providers=["CPUExecutionProvider"])
     assert session.get_modelmeta().custom_metadata_map["network"] == name
     for size, noise in [((19, 14), 20.0), ((8, 31), 55.0), ((3, 5), 5.0)]:
-        picture = 255 * torch.rand(2, spec.channels, *size)
+        picture = 255 * torch.rand(2, spec.channels, *(7, *size)[-spec.dimension :])
         with torch.no_grad():
             expected = network(picture, noise if spec.blind else None).numpy()
         feed = {"image": picture.numpy()}

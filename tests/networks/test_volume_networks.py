@@ -116,7 +116,7 @@ def test_with_nothing_told_the_noise_is_measured():
         ((1, 16, 16), "page_axis"),
         ((2, 2, 2), "at least 5 voxels"),
         ((16, 16, 3), "channel_axis"),
-        ((4, 8, 8, 8), "axes"),
+        ((4, 8, 8, 8), "page_axis of pictures or volumes"),
     ],
 )
 def test_shapes_that_are_no_volume_get_the_remedy(shape, words):
@@ -138,6 +138,22 @@ def test_missing_voxels_labels_and_maps_get_a_clear_answer():
         warnings.simplefilter("always")
         assert np.array_equal(whorl.denoise(labels), labels)
     assert any("labels" in str(one.message) for one in said)
+
+
+def test_channels_and_time_points_are_volumes_of_their_own():
+    drawn = tomogram(12, noise=20.0).noisy[0, 0].numpy()
+    alone = whorl.denoise(drawn, 20.0, network="volume-5k")
+    film = whorl.denoise(np.stack([drawn, drawn[::-1]]), 20.0, page_axis=0, network="volume-5k")
+    dyes = whorl.denoise(np.stack([drawn, drawn[::-1]], -1), 20.0, channel_axis=-1)
+    change = np.abs(alone - drawn).max()
+    for found in (film[0], film[1][::-1], dyes[..., 0], dyes[..., 1][::-1]):  # the range of values has some freedom
+        assert np.abs(found - alone).max() < 0.02 * change
+
+
+def test_no_word_of_other_engines_is_said_to_who_denoises_a_volume(caplog, recwarn):
+    whorl.denoise(tomogram(8, noise=20.0).noisy[0, 0].numpy(), 20.0)
+    assert not [record for record in caplog.records if "engine" in record.message]
+    assert not recwarn.list
 
 
 def test_a_network_for_pictures_refuses_a_volume():

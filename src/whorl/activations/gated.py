@@ -110,7 +110,17 @@ class Gated(nn.Module):
         if (level is not None) != self.levelled:
             raise ValueError(f"Gated(levelled={self.levelled}): a level is {'missing' if self.levelled else 'given'}.")
         fields = v[:, 0, 0]
+        if self.dimension == 3:
+            return self._in_space(fields, bias, level)[:, None, None]
         return (self.gates(fields, bias, level) * fields)[:, None, None]
+
+    def _in_space(self, v: Tensor, bias: Tensor | None, level: Tensor | None) -> Tensor:
+        """The same for volumes: every gate once for its field, and the channels of a voxel side by side in memory."""
+        seen = self.invariants(v, level).movedim(1, -1)
+        odds = torch.nn.functional.linear(seen, self.matrix.to(v.dtype)).movedim(-1, 1)
+        gates = (odds + self.offset(bias, level).to(v.dtype)).sigmoid().movedim(1, -1)
+        spread = torch.nn.functional.linear(gates, self.get_buffer("spread").to(v.dtype)).movedim(-1, 1)
+        return spread * v
 
     def gates(self, v: Tensor, bias: Tensor | None = None, level: Tensor | None = None) -> Tensor:
         """The multiplier of every operator channel, ``(n, k, y, x)``."""

@@ -47,7 +47,9 @@ def in_boxes(step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
     """The same for a volume box by box: each with what its voxels depend on, so that responses stay in the caches.
 
     A box ends where the volume ends or beyond the reach of its voxels, so that the result does not depend on the cuts.
+    Channels of a voxel lie side by side: convolutions take half the time so.
     """
+    u = u.contiguous(memory_format=torch.channels_last_3d)
     reach = step.analysis.radius + step.synthesis.radius + step.gate.rho
     out = torch.empty_like(u)
     for place in product(*(range(0, size, side) for size, side in zip(u.shape[2:], BOX, strict=True))):

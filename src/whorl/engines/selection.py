@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from whorl.engines.base import Engine, Steps
+from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, GatedNumbers, GatedStep, Numbers, Step
 
@@ -117,7 +118,7 @@ def choose(step: Step | GatedStep, u: Tensor, engine: str = "auto", *, learning:
             return chosen
     if engine != "auto":
         raise ValueError(f"engine {engine!r}: {reason}. Leave the engine out, or ask for 'reference'.")
-    if name:
+    if name and not (isinstance(step, GatedStep) and u.dim() == VOLUME):  # learned blocks in space have no other engine
         _say_once(f"{reason}; the reference engine takes over, slower but equal up to rounding.")
     return ReferenceEngine()
 

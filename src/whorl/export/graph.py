@@ -8,6 +8,8 @@ import numpy as np
 
 from whorl import __version__
 
+AXES = ("depth", "height", "width")
+
 OPSET = 17
 """The ONNX operator set of the files; onnxruntime has known it since version 1.12."""
 
@@ -83,12 +85,12 @@ class Graph:
 class Sizes:
     """Shapes and mirrored indices of the image, computed once and used by every step."""
 
-    def __init__(self, graph: Graph, image: str) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, image: str, dimension: int = 2) -> None:
+        self.graph, self.dimension = graph, dimension
         shape = graph("Shape", image)
-        self.axes = [graph("Gather", shape, graph.number(axis, np.int64)) for axis in range(4)]
+        self.axes = [graph("Gather", shape, graph.number(axis, np.int64)) for axis in range(2 + dimension)]
         self.shape = shape
-        size = graph("Slice", shape, graph.integers(2), graph.integers(4))
+        size = graph("Slice", shape, graph.integers(2), graph.integers(2 + dimension))
         self.flat = graph("Concat", graph.integers(-1, 1), size, axis=0)
         self._indices: dict[tuple[int, int], str] = {}
 
@@ -105,13 +107,13 @@ class Sizes:
 
     def framed(self, graph: Graph, u: str, radius: int) -> str:
         """The image ``u``, of the same size, with a mirrored frame around it."""
-        for axis in (2, 3):
+        for axis in range(2, 2 + self.dimension):
             u = graph("Gather", u, self.mirrored(axis, radius), axis=axis)
         return u
 
 
-def picture(name: str, channels: str | int = "channels") -> Any:
-    """A float32 tensor of pictures (batch, channels, height, width) that enters or leaves a graph."""
+def picture(name: str, channels: str | int = "channels", dimension: int = 2) -> Any:
+    """A float32 tensor (batch, channels, height, width), for volumes with depth, that enters or leaves a graph."""
     from onnx import TensorProto, helper
 
-    return helper.make_tensor_value_info(name, TensorProto.FLOAT, ("batch", channels, "height", "width"))
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, ("batch", channels, *AXES[-dimension:]))

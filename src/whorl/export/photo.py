@@ -1,4 +1,4 @@
-r"""Networks for photographs as files: pictures of any size (in pt2 files from 8 pixels on), the noise level an input.
+r"""Networks for photographs and volumes as files, for any size (in pt2 files from 8 pixels on), the noise an input.
 
 In ONNX files the stream is mirrored once for a whole application of a block, far enough for both operators. Fields of
 a mirrored picture are mirrored fields, so that no ghost pixel has to be folded back: the transposed convolution, cut to
@@ -6,7 +6,7 @@ the size of the picture, is the adjoint.
 """
 
 import copy
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from whorl.activations.gated import LARGEST, Gated
 from whorl.blocks.gated import LearnedBlock, StableGatedBlock
 from whorl.blocks.guided import SteppedMap
 from whorl.export.chain import noise_text
-from whorl.export.graph import Graph, Sizes, picture
+from whorl.export.graph import AXES, Graph, Sizes, picture
 from whorl.export.pt2 import program_of
 from whorl.foundations.strict_json import strict_json
 from whorl.networks import ModelCard, PhotoNetwork
@@ -34,22 +34,24 @@ def photo_onnx(card: ModelCard) -> Any:
     network: PhotoNetwork = card.build()
     with torch.no_grad():
         graph = _Photo(network).write()
-    inputs = [picture("image", network.channels)]
+    inputs = [picture("image", network.channels, network.dimension)]
     if network.takes_level:
         inputs.append(helper.make_tensor_value_info("noise", TensorProto.FLOAT, []))
-    purpose = "Denoising of photographs: a picture turned by a quarter gives the same result, turned."
+    what = "volumes: one" if network.dimension == 3 else "photographs: a picture"
+    purpose = f"Denoising of {what} turned by a quarter gives the same result, turned."
     about = {"network": card.name, "noise": noise_text(network.noise_range), "card": strict_json(card.as_dict())}
-    return graph.model(inputs, picture("filtered", network.channels), purpose, about)
+    return graph.model(inputs, picture("filtered", network.channels, network.dimension), purpose, about)
 
 
 def photo_program(card: ModelCard) -> ExportedProgram:
-    """The network for float32 pictures ``image`` and, where it takes a level, the number ``noise``.
+    """The network for float32 pictures or volumes ``image`` and, where it takes a level, the number ``noise``.
 
-    The number of pictures and their height and width are free, from 8 pixels on.
+    Their number is free, and so are depth, height and width from 8 pixels on.
     """
     network: PhotoNetwork = card.build()
-    probe = torch.zeros(2, network.channels, 20, 26)  # different sizes, so that none is taken for another
-    free = {0: Dim.DYNAMIC, 2: Dim("height", min=8), 3: Dim("width", min=8)}
+    axes = AXES[-network.dimension :]
+    probe = torch.zeros(2, network.channels, *(20, 26, 32)[: len(axes)])  # sizes differ: none is taken for another
+    free = {0: Dim.DYNAMIC, **{2 + k: Dim(name, min=8) for k, name in enumerate(axes)}}
     given, shapes = (probe, torch.tensor(REFERENCE_LEVEL)), (free, None)
     count = 2 if network.takes_level else 1
     return program_of(_Fixed(network), given[:count], shapes[:count])
@@ -80,7 +82,8 @@ class _Photo:
 
     def __init__(self, network: PhotoNetwork) -> None:
         self.network, self.graph = network, Graph()
-        self.sizes = Sizes(self.graph, "image")
+        self.space = (1,) * network.dimension
+        self.sizes = Sizes(self.graph, "image", network.dimension)
         self.level = ""
 
     def write(self) -> Graph:
@@ -102,7 +105,7 @@ class _Photo:
         parts = []
         if spec.stable:
             # The picture in the first channels, zeros in the others: a convolution with one pixel.
-            start = np.eye(spec.width, spec.channels, dtype=np.float32)[:, :, None, None]
+            start = np.eye(spec.width, spec.channels, dtype=np.float32).reshape(spec.width, -1, *self.space)
             parts.append(self.graph("Conv", f, self.graph.number(start)))
         if spec.guide or not spec.stable:
             lift = self.network.lift
@@ -112,8 +115,8 @@ class _Photo:
     def _leave(self, f: str, u: str) -> str:
         spec = self.network.spec
         if spec.stable:
-            end = np.eye(spec.channels, spec.width + spec.guide, dtype=np.float32)[:, :, None, None]
-            return self.graph("Conv", u, self.graph.number(end))
+            end = np.eye(spec.channels, spec.width + spec.guide, dtype=np.float32)
+            return self.graph("Conv", u, self.graph.number(end.reshape(*end.shape, *self.space)))
         projection = self.network.projection
         return self.graph("Sub", f, self._adjoint(self._mirrored(u, projection.radius), projection))
 
@@ -133,17 +136,17 @@ class _Photo:
         if scalars:
             parts.append(self._channels(v, 0, scalars))
         if count > scalars:
-            others = self._channels(v, scalars, 2 * count - scalars)
-            pairs = np.kron(np.eye(count - scalars), np.ones((1, 2)))[:, :, None, None]
-            parts.append(graph("Conv", graph("Mul", others, others), graph.number(pairs)))
+            others = self._channels(v, scalars, len(spread))
+            sums = spread[scalars:, scalars:].mT  # of the squares of each field's components
+            parts.append(graph("Conv", graph("Mul", others, others), graph.number(self._matrix(sums))))
         seen = graph("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
-        binomial = np.outer([1, 2, 1], [1, 2, 1]) / 16
+        binomial = reduce(np.multiply.outer, [np.array([1, 2, 1]) / 4] * len(self.space))
         for _ in range(gate.rho):
-            seen = graph("Conv", seen, graph.number(np.tile(binomial, (count, 1, 1, 1))), group=count)
+            seen = graph("Conv", seen, graph.number(np.tile(binomial, (count, 1, *self.space))), group=count)
         log_factor = torch.cat([torch.zeros(scalars), 2 * gate.log_contrast])
-        factor = graph.number(_column(-log_factor))
+        factor = graph.number(self._column(-log_factor))
         if self.level:
-            factor = graph("Sub", factor, graph("Mul", graph.number(_column(powers * gate.units)), self.level))
+            factor = graph("Sub", factor, graph("Mul", graph.number(self._column(powers * gate.units)), self.level))
         limit = (graph.number(-LARGEST), graph.number(LARGEST))
         scaled = graph("Mul", seen, graph("Exp", graph("Clip", factor, *limit)))
         parts = [self._channels(scaled, 0, scalars)] if scalars else []
@@ -151,23 +154,23 @@ class _Photo:
             more = graph("Add", self._channels(scaled, scalars, count), graph.number(1.0))
             parts.append(graph("Log", more))
         seen = graph("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
-        matrix = _array((spread @ gate.matrix)[:, :, None, None])
+        matrix = self._matrix(spread @ gate.matrix)
         logits = graph("Conv", seen, graph.number(matrix), graph.number(_array(spread @ gate.bias[repetition])))
         if self.level:
-            logits = graph("Add", logits, graph("Mul", graph.number(_column(spread @ gate.level)), self.level))
+            logits = graph("Add", logits, graph("Mul", graph.number(self._column(spread @ gate.level)), self.level))
         return logits
 
     def _kernel(self, map: SteerableMap) -> str:
         return self.graph.number(_array(map.kernel()))
 
     def _adjoint(self, v: str, map: SteerableMap) -> str:
-        return self.graph("ConvTranspose", v, self._kernel(map), pads=[2 * map.radius] * 4)
+        return self.graph("ConvTranspose", v, self._kernel(map), pads=[2 * map.radius] * 2 * len(self.space))
 
     def _mirrored(self, u: str, radius: int) -> str:
         return self.sizes.framed(self.graph, u, radius)
 
     def _cut(self, v: str, radius: int) -> str:
-        for axis in (2, 3) if radius else ():
+        for axis in range(2, 2 + len(self.space)) if radius else ():
             v = self._slice(v, radius, -radius, axis)
         return v
 
@@ -177,10 +180,12 @@ class _Photo:
     def _slice(self, u: str, start: int, end: int, axis: int) -> str:
         return self.graph("Slice", u, *map(self.graph.integers, (start, end, axis)))
 
+    def _matrix(self, values: Tensor) -> NDArray[Any]:
+        return _array(values.view(*values.shape, *self.space))
+
+    def _column(self, values: Tensor) -> NDArray[Any]:
+        return _array(values.view(1, -1, *self.space))
+
 
 def _array(values: Tensor) -> NDArray[Any]:
     return values.detach().cpu().float().numpy()
-
-
-def _column(values: Tensor) -> NDArray[Any]:
-    return _array(values).reshape(1, -1, 1, 1)

@@ -45,8 +45,10 @@ def to_tensor(
     }
     axes = image.ndim - len(others)
     if axes not in validation.DIMENSIONS or 0 in image.shape:
-        remedy = f" beside it; leave {' or '.join(others)} out where the image has none" if others else ""
-        raise ShapeError(f"{caller}: expected 2 or 3 non-empty axes of space, got shape {tuple(image.shape)}{remedy}.")
+        remedy = f" beside it; leave {' or '.join(others)} out where the image has none." if others else "."
+        if not others and axes > max(validation.DIMENSIONS):
+            remedy = ". Name the channel_axis, or the page_axis of pictures or volumes one after the other."
+        raise ShapeError(f"{caller}: expected 2 or 3 non-empty axes of space, got shape {tuple(image.shape)}{remedy}")
     for name, axis in others.items():
         if not -image.ndim <= axis < image.ndim:
             raise ShapeError(f"{caller}: {name} must lie in {-image.ndim}..{image.ndim - 1}, got {axis}.")
