@@ -52,6 +52,14 @@ def test_masked_arrays_are_refused_before_their_mask_is_lost(caller, call, maske
         call(np.ma.masked_array(GREY, MASK & masked))
 
 
+@pytest.mark.parametrize("axis", [1.5, "x", 3, -4])
+@pytest.mark.parametrize("name", ["channel_axis", "page_axis"])
+def test_an_axis_is_one_of_those_of_the_image(name, axis):
+    for function in (whorl.diffuse, whorl.denoise, whorl.noise):
+        with pytest.raises(ValueError, match=rf"{name} must be one of -3..2, got {axis!r}"):
+            function(np.stack([GREY] * 3, -1), **{name: axis})
+
+
 WINDOWS = {
     "large.map": lambda u: large.map(u, "gerig", contrast=9.0, time=1.0, tile=12),
     "large.map with noise": lambda u: large.map(u, "gerig", noise=9.0, tile=12),
@@ -60,6 +68,7 @@ WINDOWS = {
         pytest.importorskip("dask.array").from_array(u, chunks=12), "gerig", contrast=9.0, time=1.0
     ).compute(),
     "network.remove": lambda u: whorl.load("photo-8k").remove(torch.from_numpy(u)[None, None], 15.0),
+    "remove of the paper": lambda u: whorl.load("isotropic-0.41").remove(torch.from_numpy(u)[None, None], 15.0),
 }
 
 

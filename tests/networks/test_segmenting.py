@@ -53,6 +53,14 @@ def test_type_range_and_place_of_the_channels_change_nothing():
         np.testing.assert_allclose(found, expected, atol=2e-4)
 
 
+def test_the_ends_of_the_type_are_a_range_too():
+    expected = whorl.segment(SMALL, channel_axis=-1)
+    largest = np.finfo(np.float32).max
+    u = SMALL.astype(np.float32)
+    wide = ((u - u.min()) / (u.max() - u.min()) - 0.5) * largest * 2
+    np.testing.assert_allclose(whorl.segment(wide, channel_axis=-1), expected, atol=2e-4)
+
+
 def test_the_field_of_view_is_found():
     found = field_of_view(tensor(PICTURE))[0, 0].numpy()
     assert (found & INSIDE).sum() / (found | INSIDE).sum() > 0.97

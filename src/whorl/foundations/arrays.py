@@ -50,8 +50,8 @@ def to_tensor(
             remedy = ". Name the channel_axis, or the page_axis of pictures or volumes one after the other."
         raise ShapeError(f"{caller}: expected 2 or 3 non-empty axes of space, got shape {tuple(image.shape)}{remedy}")
     for name, axis in others.items():
-        if not -image.ndim <= axis < image.ndim:
-            raise ShapeError(f"{caller}: {name} must lie in {-image.ndim}..{image.ndim - 1}, got {axis}.")
+        if axis not in range(-image.ndim, image.ndim):
+            raise ShapeError(f"{caller}: {name} must be one of {-image.ndim}..{image.ndim - 1}, got {axis!r}.")
     if len({axis % image.ndim for axis in others.values()}) < len(others):
         raise ShapeError(f"{caller}: channel_axis and page_axis are both {page_axis}. Give each its own axis.")
     tensor, dtype = _source(image, caller)

@@ -245,8 +245,8 @@ def _axes(image: Any, axis: int | None, sized: bool) -> tuple[int | None, int]:
             f"large.map: expected 2 or 3 non-empty axes of space, got shape {shape}. "
             "Give channel_axis for colour, and leave it out for a grey image."
         )
-    if axis is not None and not -len(shape) <= axis < len(shape):
-        raise ShapeError(f"large.map: channel_axis must lie in {-len(shape)}..{len(shape) - 1}, got {axis}.")
+    if axis is not None and axis not in range(-len(shape), len(shape)):
+        raise ShapeError(f"large.map: channel_axis must be one of {-len(shape)}..{len(shape) - 1}, got {axis!r}.")
     if axis is None and space == 3 and not sized:
         check_volume(shape, "large.map")
     return axis if axis is None else axis % len(shape), space

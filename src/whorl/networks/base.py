@@ -79,6 +79,7 @@ class DiffusionNetwork(TrainedNetwork):
 
     def remove(self, u: Image, noise: float | Tensor, *, eight_bits: bool = False) -> Image:
         """The picture scaled to the noise trained for; where black and white are does not matter to diffusion."""
+        validation.finite(u, "denoise")
         if isinstance(noise, Tensor):
             if noise.shape[1:].numel() > 1:
                 raise ValueError(f"{type(self).__name__}: takes one level of noise, and no map. Use photo-grey.")

@@ -104,7 +104,7 @@ def segment(
     if not high > low:
         raise ValueError(f"segment: all values are {float(low):g}. There is nothing to find; check the picture.")
     target = device_of(device, u.device)
-    u = ((u - low) / (high - low)).float().to(target)
+    u = ((u / 2 - low / 2) / (high / 2 - low / 2)).float().to(target)  # halves, for the range may overflow
     with torch.no_grad():
         inside = field_of_view(u) if view is None else _given(view, u)
         chances = placed(chosen, target).float().probabilities(u, inside)[0, 0]
