@@ -12,6 +12,7 @@ from whorl.automatic.risk import BLOCK, MOST, curve, least_risk, signs_of, thinn
 from whorl.automatic.samples import blocks_along
 from whorl.data.noise import gaussian_noise
 from whorl.data.tomogram import tomogram
+from whorl.invariance.symmetries import SYMMETRIES
 
 SPACING = (1.0, 1.0, 1.0)
 
@@ -65,6 +66,14 @@ def test_little_noise_in_strong_texture_is_filtered_little_or_not_at_all(noise, 
     texture = 100 * torch.randn(1, 1, 16, 16, 16, generator=torch.Generator().manual_seed(0))
     _, time = least_risk("weickert-brox", [texture], noise, 3000.0, engine="reference")
     assert time == pytest.approx(most)
+
+
+def test_blocks_of_whole_values_are_the_same_however_the_picture_lies():
+    """Many of them have equal medians and ends: 12, 20 and 28 here."""
+    draw = torch.randn(1, 1, 400, 300, generator=torch.Generator().manual_seed(0))
+    u = (3 * draw + 20).round().clamp(12, 28)
+    chosen = [sorted(float(v.square().sum()) for v in thinned([move(u)], 2**15, 24)) for move in SYMMETRIES.values()]
+    assert all(each == chosen[0] for each in chosen)
 
 
 def test_large_samples_arethinned():

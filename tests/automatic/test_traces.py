@@ -52,6 +52,16 @@ def test_turned_pictures_and_other_units_have_the_same_noise(channels):
     assert measure([noisy / 255]).level == pytest.approx(found.level / 255, rel=1e-9)
 
 
+def test_whole_values_in_another_unit_have_the_same_noise_turned():
+    """Many windows of whole values have one mean; as shares of 255 the same sums are rounded in other ways."""
+    photons = torch.poisson(drawing()[..., :97, :83] / 3, generator=torch.Generator().manual_seed(2)) / 85
+    measures = [measure([move(photons)]).levels for move in SYMMETRIES.values()]
+    models = [whorl.noise(move(photons)[0, 0]) for move in SYMMETRIES.values()]
+    for levels, model in zip(measures, models, strict=True):
+        assert levels == pytest.approx(measures[0], rel=1e-9)
+        assert (*model.gain, *model.offset) == pytest.approx((*models[0].gain, *models[0].offset), rel=1e-9)
+
+
 def test_quantiles_rise_and_what_is_flat_or_tiny_is_told_apart():
     found = measure([drawing() + 3 * waves(0.8)])
     assert list(found.levels) == sorted(found.levels)

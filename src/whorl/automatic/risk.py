@@ -147,7 +147,12 @@ def thinned(samples: Sequence[Tensor], most: int = MOST, side: int = BLOCK) -> l
     for part in samples:
         for place in itertools.product(*(blocks_along(size, side) for size in part.shape[2:])):
             blocks.append(part[(slice(None), slice(None), *place)].contiguous())
-    keys = [(float(block.median()), float(block.max()), float(block.min())) for block in blocks]
+    # The sums tell apart whole values whose medians and ends are equal; in float64 they are exact, however it lies.
+    keys = [
+        (*map(float, (block.median(), block.max(), block.min())), float(v.sum()), float(v.square().sum()))
+        for block in blocks
+        for v in [block.double()]
+    ]
     seen = sorted((key, number) for number, key in enumerate(keys) if key[1] > key[2])
     blocks = [blocks[number] for _, number in seen] or blocks[:1]
     return blocks[:: math.ceil(sum(block.numel() for block in blocks) / most)]

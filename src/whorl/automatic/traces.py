@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from whorl.automatic.noise import WINDOW, blank, box, ends_of
+from whorl.automatic.noise import WINDOW, binned, blank, box, ends_of
 
 BINS = 8
 """Brightnesses."""
@@ -62,9 +62,7 @@ def traces(samples: Sequence[Tensor]) -> tuple[Tensor, float] | None:
         return torch.empty(0), -math.inf
     free = cut <= max(0.01, float(cut.kthvalue(1 + len(cut) // 4).values))
     strengths, mean = strengths[..., free], mean[free]
-    order = mean.sort().values
-    edges = order[[len(order) * k // BINS for k in range(1, BINS)]]
-    place = torch.bucketize(mean, edges, right=True)
+    place = binned(mean, BINS)
     rows = [_quantiles(chosen) for k in range(BINS) if (chosen := strengths[..., place == k]).shape[-1]]
     numbers = torch.stack(rows).mean(0)
     reference = float(numbers[0, REFERENCE])

@@ -22,6 +22,7 @@ from whorl.automatic.noise import (
     QUANTILE,
     RING,
     WINDOW,
+    binned,
     colouredness,
     degrees_of_freedom,
     ends_of,
@@ -138,9 +139,7 @@ def noise_bins(channel: Sequence[Tensor]) -> InBins:
 
 def _sorted_in(mean: Tensor) -> list[Tensor]:
     """The windows of each bin. Windows of equal mean share a bin, since their order depends on how the picture lies."""
-    ordered = mean.sort().values
-    ends = ordered[[len(ordered) * k // BINS for k in range(1, BINS)]]
-    bins = torch.bucketize(mean, ends, right=True)
+    bins = binned(mean, BINS)
     return [chosen for k in range(BINS) if len(chosen := (bins == k).nonzero()[:, 0])]
 
 

@@ -27,9 +27,10 @@ function thinned(samples) {
     const cut = planes.map((plane) => Float32Array.from({ length: (bottom - top) * (right - left) }, (_, i) =>
       plane[(top + Math.floor(i / (right - left))) * width + left + (i % (right - left))]));
     const all = Float32Array.from(cut.flatMap((plane) => [...plane])).sort();
-    return { planes: cut, height: bottom - top, width: right - left, key: [all[(all.length - 1) >> 1], all.at(-1), all[0]] };
+    const [sum, squares] = all.reduce(([one, two], value) => [one + value, two + value * value], [0, 0]);
+    return { planes: cut, height: bottom - top, width: right - left, key: [all[(all.length - 1) >> 1], all.at(-1), all[0], sum, squares] };
   })));
-  const seen = blocks.filter(({ key }) => key[1] > key[2]).sort((a, b) => a.key[0] - b.key[0] || a.key[1] - b.key[1] || a.key[2] - b.key[2]);
+  const seen = blocks.filter(({ key }) => key[1] > key[2]).sort((a, b) => a.key.reduce((found, value, k) => found || value - b.key[k], 0));
   const shown = seen.length ? seen : blocks.slice(0, 1), every = Math.ceil(sizes(shown) / most);
   return shown.filter((_, k) => k % every === 0);
 }

@@ -39,11 +39,11 @@ function binsOf(parts) {
   };
 }
 
-// The windows of each bin, of equal counts; windows of one mean share a bin.
+// The windows of each bin, of equal counts; windows of one mean share a bin, however it was rounded.
 export function sortedIn(mean, count) {
   const ordered = mean.slice().sort(), ends = Array.from({ length: count - 1 }, (_, k) => ordered[Math.floor((ordered.length * (k + 1)) / count)]);
-  const bins = Array.from({ length: count }, () => []);
-  mean.forEach((value, k) => bins[ends.findLastIndex((end) => end <= value) + 1].push(k));
+  const bins = Array.from({ length: count }, () => []), slack = 1e-9 * (ordered.at(-1) - ordered[0]);
+  mean.forEach((value, k) => bins[ends.findLastIndex((end) => end - slack <= value) + 1].push(k));
   return bins.filter((bin) => bin.length);
 }
 
