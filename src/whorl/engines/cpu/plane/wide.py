@@ -15,15 +15,15 @@ from typing import Any
 
 from torch import Tensor
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, literal, put, source_stamp, zero
-from whorl.engines.cpu.gaussian import mirrored
+from whorl.engines.cpu.arithmetic import at, compiled, fma, literal, one, put, source_stamp, zero
+from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
 from whorl.engines.cpu.plane.by_strips import scale_of
-from whorl.engines.cpu.plane.cells import collect, flow, geometry, measure
+from whorl.engines.cpu.plane.cells import flow, geometry, measure
 from whorl.engines.cpu.plane.fields import coefficients, constants, fields_of, kind
-from whorl.engines.cpu.plane.rows import tensor, under
+from whorl.engines.cpu.plane.rows import load_row
 from whorl.engines.cpu.plane.smoothing import smoothed
 from whorl.engines.cpu.plane.tensors import respond
-from whorl.engines.cpu.rows import fluxes, structures
+from whorl.engines.cpu.rows import structures
 from whorl.engines.cpu.threads import bands, run, split
 from whorl.engines.cpu.workspace import flat, fresh, precision, room
 from whorl.steps import Form, Numbers
@@ -31,11 +31,15 @@ from whorl.steps import Form, Numbers
 UNIT = 192.0
 """By how much details exceed those of ``cells``, which are twice those of the theory."""
 
-LANE = 1040
-"""How far apart lanes of a buffer lie: constant, so that the compiler sees that they never overlap."""
+LANE, WIDEST, FULL = 1104, 1024, 16
+"""How far apart lanes of a buffer lie: constant, so that the compiler sees that they never overlap. Loops over cells go
+on to a multiple of ``FULL``, in lanes that are filled with zeros first: single cells at the end would take longer."""
 
-FLUX, J, OWN = 3, 6, 9
-"""Lanes of the buffer: three lines of pixels, three fluxes, three entries; then of each plane details and sums."""
+SCRATCH, MEMBER, EACH = 3, 4, 14
+"""Lanes of the buffer: three entries of the tensor and a row that nobody reads, then ``EACH`` for each plane: four rows
+of pixels, four of what steers, three details or fluxes, three sums."""
+
+STEERING, OWN, SUMS = 4 * LANE, 8 * LANE, 11 * LANE
 
 _three, _nine, _twelve, _steep = literal(3.0), literal(9.0), literal(12.0), literal(27.0)
 
@@ -62,10 +66,10 @@ def wide_step(
     kernel = rows(*kind(form), form.pointwise and steer is None)
 
     def work(group: int, r0: int, r1: int, c0: int, c1: int) -> None:
-        (buffer,) = room(((OWN + 6 * members) * LANE,), real)
+        (buffer,) = room(((MEMBER + EACH * members) * LANE,), real)
         kernel((pixels, seen, result), (group * members * H * W, members, H, W, r0, r1, c0, c1), given, buffer)
 
-    groups, columns = n * C // members, split(W, LANE - 16, 16)
+    groups, columns = n * C // members, split(W, WIDEST, 16)
     parts = [(r0, r1, c0, c1) for r0, r1 in bands(H, groups, 16, 16 * members * W) for c0, c1 in columns]
     run(work, [(group, *part) for group in range(groups) for part in parts])
     return out
@@ -85,35 +89,51 @@ def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
         u, seen, out = arrays
         first, members, H, W, r0, r1, c0, c1 = window
         k, k_seen, weight, factor, rate, more = numbers
-        cells, k, k_seen = c1 - c0 + 3, geometry(k), geometry(k_seen)
-        T = x[J * LANE :], x[(J + 1) * LANE :], x[(J + 2) * LANE :]
-        for i in range(r0 - 1, r1 + 2):
+        n, k, k_seen = c1 - c0, geometry(k), geometry(k_seen)
+        cells = -(-(n + 3) // FULL) * FULL
+        alone = alike and members == 1
+        for j in range(x.shape[0]):
+            put(x, j, zero(factor))
+        for i in range(r0 - 3, r1 + 3):
+            # Row i of pixels arrives; cells lie between the rows i - 3 to i.
             for m in range(members):
-                own = (OWN + 6 * m) * LANE
-                lines(seen, first + m * H * W, i, H, W, c0, c1, x)
-                details(x, cells, own)
-                if not (alike and members == 1):
-                    structure(law, m == 0, x, own, cells, weight, k_seen, T)
-            if not (alike and members == 1):
-                tensor(law, kind, cells, T, rate, more)
+                plane, lane = first + m * H * W, (MEMBER + EACH * m) * LANE
+                load_row(u, plane, H, W, i, c0 - 3, x, lane + i % 4 * LANE, n + 6)
+                if not alike:
+                    load_row(seen, plane, H, W, i, c0 - 3, x, lane + STEERING + i % 4 * LANE, n + 6)
+            if i < r0:
+                continue
             for m in range(members):
-                plane, own = first + m * H * W, (OWN + 6 * m) * LANE
-                if alike and members == 1:
-                    flux_alone(law, kind, x, own, cells, k, (weight, rate, more), x, 0)
+                lane = (MEMBER + EACH * m) * LANE
+                place = around(lane if alike else lane + STEERING, i)
+                if alone:
+                    fluxes_alone(law, kind, x, place, lane + OWN, cells, k, weight, rate, more)
                 else:
-                    if not alike:
-                        lines(u, plane, i, H, W, c0, c1, x)
-                        details(x, cells, own)
-                    flux_under(law, kind, x, own, cells, k, T, x, 0)
+                    details(x, place, lane + OWN, cells)
+                    structure(law, m == 0, x, lane + OWN, cells, weight, k_seen, x)
+            if not alone:
+                tensor(law, kind, cells, x, rate, more)
+            for m in range(members):
+                plane, lane = first + m * H * W, (MEMBER + EACH * m) * LANE
+                if not alike:
+                    details(x, around(lane, i), lane + OWN, cells)
                 # The first three rows of cells complete no pixels.
-                source, result, target = plane, x, 0
-                if i >= r0 + 2:
-                    source = target = plane + (i - 2) * W + c0
-                    result = out
-                back(x, own + 3 * LANE, c1 - c0, i < r0, u, source, result, target, factor)
+                pixels, result, target = lane + (i - 3) % 4 * LANE + 3, x, SCRATCH * LANE
+                if i >= r0 + 3:
+                    result, target = out, plane + (i - 3) * W + c0
+                if alone:
+                    back_kept(law, x, lane, n, k, pixels, result, target, factor)
+                else:
+                    back_under(law, x, lane, n, k, pixels, result, target, factor)
         return stamp
 
     return kernel
+
+
+@compiled(inside=True)
+def around(lane: int, i: int) -> Any:
+    """Where the four rows of pixels up to row i begin."""
+    return lane + (i - 3) % 4 * LANE, lane + (i - 2) % 4 * LANE, lane + (i - 1) % 4 * LANE, lane + i % 4 * LANE
 
 
 @compiled(inside=True)
@@ -148,65 +168,36 @@ def passed(x: Any, sums: int, lane: int, a: float, d: float, t: float) -> Any:
     return total
 
 
-AVERAGE, DERIVATIVE, THIRD = range(3)
+@compiled(inside=True)
+def column(x: Any, place: Any, j: int) -> Any:
+    """Average, derivative and third difference of column j of four rows."""
+    a, b, c, d = at(x, place[0] + j), at(x, place[1] + j), at(x, place[2] + j), at(x, place[3] + j)
+    return average(a, b, c, d), derivative(a, b, c, d), third(a, b, c, d)
+
+
+@compiled(inside=True)
+def between(first: Any, second: Any, third_: Any, fourth: Any) -> Any:
+    """The details (p, q, r) of the cell of four columns."""
+    (a0, d0, t0), (a1, d1, t1), (a2, d2, t2), (a3, d3, t3) = first, second, third_, fourth
+    return derivative(a0, a1, a2, a3), average(d0, d1, d2, d3), _twelve(t0) * third(t0, t1, t2, t3)
 
 
 @compiled()
-def along_row(which: int, x: Any, source: int, target: int, n: int, factor: float) -> None:
-    """So many times one of the filters along a lane of a buffer, in another lane.
-
-    Pixels are handed on from place to place: the compiler shifts registers, where four loads would straddle lines of
-    the caches.
-    """
-    a, b, c, times = at(x, source), at(x, source + 1), at(x, source + 2), x.dtype.type(factor)
+def details(x: Any, place: Any, own: int, n: int) -> None:
+    """The details of n cells, in three lanes."""
+    first, second, near = column(x, place, 0), column(x, place, 1), column(x, place, 2)
     for j in range(n):
-        d = at(x, source + j + 3)
-        if which == AVERAGE:
-            put(x, target + j, times * average(a, b, c, d))
-        elif which == DERIVATIVE:
-            put(x, target + j, times * derivative(a, b, c, d))
-        else:
-            put(x, target + j, times * third(a, b, c, d))
-        a, b, c = b, c, d
+        far = column(x, place, j + 3)
+        keep(x, own, j, between(first, second, near, far))
+        first, second, near = second, near, far
 
 
-@compiled()
-def filtered(u: Any, a: int, b: int, c: int, d: int, n: int, x: Any, o: int, lane: int) -> None:
-    """Average, derivative and third difference of four rows, in three lanes."""
-    for j in range(n):
-        rows = at(u, a + j), at(u, b + j), at(u, c + j), at(u, d + j)
-        put(x, o + j, average(*rows))
-        put(x, o + lane + j, derivative(*rows))
-        put(x, o + 2 * lane + j, third(*rows))
-
-
-@compiled()
-def mirror_lines(x: Any, o: int, lane: int, W: int, c0: int, c1: int) -> None:
-    """Set the pixels of three lanes that lie beyond the border; pixel ``c0 - 3`` is the first."""
-    for line in range(o, o + 3 * lane, lane):
-        for i in range(3):
-            if c0 - 3 + i < 0:
-                put(x, line + i, at(x, line + mirrored(c0 - 3 + i, W) - c0 + 3))
-            if c1 + i >= W:
-                put(x, line + c1 - c0 + 3 + i, at(x, line + mirrored(c1 + i, W) - c0 + 3))
-
-
-@compiled()
-def lines(u: Any, plane: int, i: int, H: int, W: int, c0: int, c1: int, x: Any) -> None:
-    """The four rows of pixels of row i of cells, filtered along y."""
-    left, right = max(0, c0 - 3), min(W, c1 + 3)
-    a, b = plane + mirrored(i - 2, H) * W + left, plane + mirrored(i - 1, H) * W + left
-    c, d = plane + mirrored(i, H) * W + left, plane + mirrored(i + 1, H) * W + left
-    filtered(u, a, b, c, d, right - left, x, left - c0 + 3, LANE)
-    mirror_lines(x, 0, LANE, W, c0, c1)
-
-
-@compiled()
-def details(x: Any, n: int, own: int) -> None:
-    """The details p, q, r of n cells; cell j has the pixels j .. j + 3 of the lines."""
-    along_row(DERIVATIVE, x, 0, own, n, 1.0)
-    along_row(AVERAGE, x, LANE, own + LANE, n, 1.0)
-    along_row(THIRD, x, 2 * LANE, own + 2 * LANE, n, 12.0)
+@compiled(inside=True)
+def keep(x: Any, own: int, j: int, three: Any) -> None:
+    """Set the details or the fluxes of cell j."""
+    put(x, own + j, three[0])
+    put(x, own + LANE + j, three[1])
+    put(x, own + 2 * LANE + j, three[2])
 
 
 @compiled(inside=True)
@@ -216,36 +207,80 @@ def found(x: Any, own: int, j: int) -> Any:
 
 
 @compiled(inside=True)
-def alone(law: int, kind: int, j: int, cell: Any, k: Any, by: Any) -> Any:
-    """The tensor of a field that is coupled with no other and steers itself."""
-    (w, rate, more), (xx, xy, yy) = by, measure(law, cell, k)
-    return respond(law, kind, (w * xx, w * xy, w * yy), rate, more)
+def entries(law: int, j: int, x: Any) -> Any:
+    """The tensor of cell j in the first lanes of the buffer, which is one array: references to more take time."""
+    a = at(x, j)
+    if law == ISOTROPIC:
+        return a, zero(a), a
+    return a, at(x, LANE + j) if law >= ANISOTROPIC else zero(a), at(x, 2 * LANE + j)
 
 
 @compiled(inside=True)
-def keep_flux(flux: Any, j: int, x: Any, c: int) -> None:
-    """Set the fluxes of cell j."""
-    P, Q, R = flux
-    put(x, FLUX * LANE + c + j, P)
-    put(x, (FLUX + 1) * LANE + c + j, Q)
-    put(x, (FLUX + 2) * LANE + c + j, _twelve(R) * R)
+def collect(law: int, first: bool, j: int, x: Any, w: float, tensor: Any) -> None:
+    """Add w times the entries to those of cell j; the first field overwrites."""
+    (a, b, c), (A, B, C) = tensor, entries(law, j, x)
+    put(x, j, w * a if first else fma(w, a, A))
+    if law >= ANISOTROPIC:
+        put(x, LANE + j, w * b if first else fma(w, b, B))
+    if law != ISOTROPIC:
+        put(x, 2 * LANE + j, w * c if first else fma(w, c, C))
+
+
+@compiled(inside=True)
+def tensor(law: int, kind: int, n: int, x: Any, rate: float, more: float) -> None:
+    """Replace the structure of n cells by the diffusion tensor."""
+    for j in range(n):
+        D = respond(law, kind, entries(law, j, x), rate, more)
+        collect(law, True, j, x, one(rate), D)
 
 
 structure = structures(found, measure, collect)
-flux_under, flux_alone = (fluxes(found, each, flow, keep_flux) for each in (under, alone))
 
 
-@compiled()
-def back(x: Any, sums: int, W: int, start: bool, u: Any, source: int, out: Any, target: int, factor: float) -> None:
-    """Add the fluxes of a row of cells to the sums of four rows of pixels, of which the first is then complete."""
-    if start:
-        for j in range(3 * LANE):
-            put(x, sums + j, zero(factor))
-    P, Q, R = FLUX * LANE, (FLUX + 1) * LANE, (FLUX + 2) * LANE
-    p0, p1, p2, q0, q1, q2 = at(x, P), at(x, P + 1), at(x, P + 2), at(x, Q), at(x, Q + 1), at(x, Q + 2)
-    r0, r1, r2 = at(x, R), at(x, R + 1), at(x, R + 2)
-    for j in range(W):
-        p3, q3, r3 = at(x, P + j + 3), at(x, Q + j + 3), at(x, R + j + 3)
-        a, d, t = -derivative(p0, p1, p2, p3), average(q0, q1, q2, q3), -third(r0, r1, r2, r3)
-        p0, p1, p2, q0, q1, q2, r0, r1, r2 = p1, p2, p3, q1, q2, q3, r1, r2, r3
-        put(out, target + j, fma(factor, passed(x, sums + j, LANE, a, d, t), at(u, source + j)))
+@compiled(inside=True)
+def fluxes_alone(
+    law: int, kind: int, x: Any, place: Any, own: int, n: int, k: Any, w: float, rate: float, more: float
+) -> None:
+    """The fluxes of n cells of a field that is coupled with no other and steers itself, in three lanes."""
+    first, second, near = column(x, place, 0), column(x, place, 1), column(x, place, 2)
+    for j in range(n):
+        far = column(x, place, j + 3)
+        cell = between(first, second, near, far)
+        xx, xy, yy = measure(law, cell, k)
+        P, Q, R = flow(law, respond(law, kind, (w * xx, w * xy, w * yy), rate, more), cell, k)
+        keep(x, own, j, (P, Q, _twelve(R) * R))
+        first, second, near = second, near, far
+
+
+@compiled(inside=True)
+def kept(law: int, x: Any, own: int, j: int, k: Any) -> Any:
+    """The flux that is at hand."""
+    return found(x, own, j)
+
+
+@compiled(inside=True)
+def under(law: int, x: Any, own: int, j: int, k: Any) -> Any:
+    """The flux of the details that are at hand."""
+    P, Q, R = flow(law, entries(law, j, x), found(x, own, j), k)
+    return P, Q, _twelve(R) * R
+
+
+def backward(flux: Callable[..., Any]) -> Callable[..., Any]:
+    """A loop that adds the fluxes of a row of cells to the sums of four rows of pixels, and completes the first."""
+
+    @compiled(inside=True)
+    def back(law: int, x: Any, lane: int, n: int, k: Any, pixels: int, out: Any, target: int, factor: float) -> None:
+        own, sums = lane + OWN, lane + SUMS
+        p0, q0, r0 = flux(law, x, own, 0, k)
+        p1, q1, r1 = flux(law, x, own, 1, k)
+        p2, q2, r2 = flux(law, x, own, 2, k)
+        for j in range(n):
+            p3, q3, r3 = flux(law, x, own, j + 3, k)
+            a, d, t = -derivative(p0, p1, p2, p3), average(q0, q1, q2, q3), -third(r0, r1, r2, r3)
+            p0, p1, p2, q0, q1, q2, r0, r1, r2 = p1, p2, p3, q1, q2, q3, r1, r2, r3
+            put(out, target + j, fma(factor, passed(x, sums + j, LANE, a, d, t), at(x, pixels + j)))
+
+    return back
+
+
+back_kept, back_under = backward(kept), backward(under)

@@ -18,7 +18,7 @@ from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, source_sta
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.plane.fields import kind
 from whorl.engines.cpu.plane.smoothing import smoothed
-from whorl.engines.cpu.plane.wide import AVERAGE, DERIVATIVE, THIRD, along_row, filtered, mirror_lines, passed
+from whorl.engines.cpu.plane.wide import average, derivative, passed, third
 from whorl.engines.cpu.rows import fluxes, structures
 from whorl.engines.cpu.space.cells import LANE, collect, flow, measure
 from whorl.engines.cpu.space.rows import tensor, under
@@ -120,6 +120,49 @@ def layers(law: int, kind: int, alike: bool) -> Callable[..., int]:
         return stamp
 
     return kernel
+
+
+AVERAGE, DERIVATIVE, THIRD = range(3)
+
+
+@compiled()
+def along_row(which: int, x: Any, source: int, target: int, n: int, factor: float) -> None:
+    """So many times one of the filters along a lane of a buffer, in another lane.
+
+    Pixels are handed on from place to place: the compiler shifts registers, where four loads would straddle lines of
+    the caches.
+    """
+    a, b, c, times = at(x, source), at(x, source + 1), at(x, source + 2), x.dtype.type(factor)
+    for j in range(n):
+        d = at(x, source + j + 3)
+        if which == AVERAGE:
+            put(x, target + j, times * average(a, b, c, d))
+        elif which == DERIVATIVE:
+            put(x, target + j, times * derivative(a, b, c, d))
+        else:
+            put(x, target + j, times * third(a, b, c, d))
+        a, b, c = b, c, d
+
+
+@compiled()
+def filtered(u: Any, a: int, b: int, c: int, d: int, n: int, x: Any, o: int, lane: int) -> None:
+    """Average, derivative and third difference of four rows, in three lanes."""
+    for j in range(n):
+        rows = at(u, a + j), at(u, b + j), at(u, c + j), at(u, d + j)
+        put(x, o + j, average(*rows))
+        put(x, o + lane + j, derivative(*rows))
+        put(x, o + 2 * lane + j, third(*rows))
+
+
+@compiled()
+def mirror_lines(x: Any, o: int, lane: int, W: int, c0: int, c1: int) -> None:
+    """Set the pixels of three lanes that lie beyond the border; pixel ``c0 - 3`` is the first."""
+    for line in range(o, o + 3 * lane, lane):
+        for i in range(3):
+            if c0 - 3 + i < 0:
+                put(x, line + i, at(x, line + mirrored(c0 - 3 + i, W) - c0 + 3))
+            if c1 + i >= W:
+                put(x, line + c1 - c0 + 3 + i, at(x, line + mirrored(c1 + i, W) - c0 + 3))
 
 
 @compiled()
