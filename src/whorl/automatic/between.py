@@ -12,8 +12,9 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from whorl.automatic.noise import WINDOW, box, levels, narrow, quantile
+from whorl.automatic.noise import levels, narrow
 from whorl.automatic.traces import Measured, measure
+from whorl.automatic.windows import WINDOW, box, quantile
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
 """The pairs of three colours."""

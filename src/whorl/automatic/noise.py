@@ -15,23 +15,22 @@ mirrored.
   but is not as even: the ring must find the same strength in all of the flattest windows.
 
 Noise that was cut off at black or white is weaker than it was. Windows with few such samples are preferred, and those
-that have some are corrected (:mod:`whorl.automatic.cut`). Where the picture is blank, it tells nothing.
+that have some are corrected (:mod:`whorl.automatic.cut`). Where the picture is blank, it tells nothing; but white
+paper between letters says how strong the noise is at most (:mod:`whorl.automatic.paper`).
 """
 
 import math
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from whorl.automatic.cut import remaining_variance
+from whorl.automatic.paper import on_paper
+from whorl.automatic.windows import PATCH, WINDOW, blank, box, ends_of, quantile, thick
 from whorl.engines.cpu.threads import alone
 from whorl.errors import ShapeError
 from whorl.foundations import validation
-
-WINDOW = 15
-"""Side of the windows in pixels."""
 
 RING = 7
 """Side of the square, or cube, of which the ring is what lies outside the 3 pixels around its centre."""
@@ -69,14 +68,8 @@ EVEN, UNEVEN = 1.15, 1.45
 
 LARGEST_RATIO = 16.0
 
-BLANK = 5
-"""Side of the smallest square, or cube, of one value that counts as blank."""
-
 LABELLED = 0.9
 """The share of pixels near edges that, in an image of labels, have as many neighbours of their value as axes."""
-
-PATCH = 5
-"""Side of the patches of which the means are taken, to see how much noise is cut off there."""
 
 
 def noise_level(samples: Sequence[Tensor]) -> float:
@@ -121,10 +114,12 @@ def levels(samples: Sequence[Tensor]) -> tuple[float, float]:
     for _ in range(ROUNDS if touched.any() else 0):
         left = torch.where(touched, remaining_variance(mean, level, black, white).sqrt(), level)
         level = min(level * (quantile(spread / left, QUANTILE) / usual) ** 1.5, LARGEST * first)
-    if min(parts[0].shape[2:]) < WINDOW + 2:
-        return level, level  # in a picture of few windows the two filters may differ by chance
-    ratio = ratio_of(ring, narrow, degrees)
-    return level, level * float(ratio ** colouredness(ratio, unevenness(ring)))
+    every = level
+    if min(parts[0].shape[2:]) >= WINDOW + 2:  # in a picture of few windows the two filters may differ by chance
+        ratio = ratio_of(ring, narrow, degrees)
+        every = level * float(ratio ** colouredness(ratio, unevenness(ring)))
+    most = on_paper(parts, every)
+    return min(level, most), most
 
 
 @alone()
@@ -172,39 +167,6 @@ def labelled(samples: Sequence[Tensor]) -> bool:
     return black < white and inside >= LABELLED * rim
 
 
-def box(values: Tensor, sides: Sequence[int], margin: int = 0) -> Tensor:
-    """The sums over windows of these odd sides around every pixel; what lies beyond the borders is mirrored.
-
-    With a ``margin`` there are so many windows more on every side of the picture.
-    """
-    for axis, side in enumerate(sides):
-        size, reach = values.shape[axis] + 2 * margin, side // 2 + margin
-        sums = _mirrored(values, axis, reach + 1, reach).cumsum(axis)
-        values = sums.narrow(axis, side, size) - sums.narrow(axis, 0, size)
-    return values
-
-
-def _mirrored(values: Tensor, axis: int, before: int, after: int) -> Tensor:
-    """The values with so many more before and after them, as two mirrors at the borders show them."""
-    size = values.shape[axis]
-    place = torch.arange(-before, size + after, device=values.device) % (2 * size)
-    return values.index_select(axis, torch.minimum(place, 2 * size - 1 - place))
-
-
-def blank(u: Tensor) -> Tensor:
-    """Where a picture or a volume holds one value over 5 pixels along every axis: paper, or nothing at all."""
-    for axis in range(u.dim()):
-        u = _mirrored(u, axis, BLANK - 1, BLANK - 1)
-    return _sliding(_sliding(u, torch.minimum) == _sliding(u, torch.maximum), torch.logical_or)
-
-
-def _sliding(values: Tensor, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """The values of every window of side 5 that lies inside, joined."""
-    for axis in range(values.dim()):
-        values = reduce(join, values.unfold(axis, BLANK, 1).unbind(-1))
-    return values
-
-
 def degrees_of_freedom(shape: Sequence[int]) -> float:
     r"""How many independent squares vary like the mean of those of the narrow filter in a window of white noise.
 
@@ -220,38 +182,6 @@ def quantile_of_noise(degrees: float) -> float:
     """What ``QUANTILE`` of the windows is for white noise of strength 1, by the formula of Wilson and Hilferty."""
     cube_root = 1 - 2 / (9 * degrees) + NORMAL_QUANTILE * math.sqrt(2 / (9 * degrees))
     return float(max(cube_root, 0.1) ** 1.5)
-
-
-def quantile(values: Tensor, share: float) -> float:
-    """The value below which that share of the values lies, interpolated linearly."""
-    place = share * (len(values) - 1)
-    low = int(place)
-    below, above = (float(values.kthvalue(min(at, len(values))).values) for at in (low + 1, low + 2))
-    return below + (place - low) * (above - below)
-
-
-def binned(values: Tensor, count: int) -> Tensor:
-    """The bin of every value, from small to large, with about equally many in each.
-
-    Equal values share a bin, also where sums in other orders, as of a turned picture, round them differently.
-
-    >>> binned(torch.tensor([3.0, 1.0, 1.0 + 1e-15, 2.0]).double(), 2).tolist()
-    [1, 0, 0, 1]
-    """
-    ordered = values.sort().values
-    ends = ordered[[len(ordered) * k // count for k in range(1, count)]]
-    return torch.bucketize(values, ends - 1e-9 * (ordered[-1] - ordered[0]), right=True)
-
-
-def thick(u: Tensor) -> Tensor:
-    """The images without their axes of space of less than three pixels, whose slices become images of their own."""
-    thin = [axis for axis in range(2, u.dim()) if u.shape[axis] < 3]
-    return u.movedim(thin, tuple(range(len(thin)))).flatten(0, len(thin)) if thin else u
-
-
-def ends_of(parts: Sequence[Tensor]) -> tuple[float, float]:
-    """The smallest and the largest value."""
-    return min(float(part.min()) for part in parts), max(float(part.max()) for part in parts)
 
 
 def _sides(shape: Sequence[int]) -> list[int]:

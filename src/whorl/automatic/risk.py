@@ -21,8 +21,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whorl.automatic.noise import blank
 from whorl.automatic.samples import blocks_along
+from whorl.automatic.windows import blank
 from whorl.engines.cpu.threads import alone
 from whorl.models import Model, build
 from whorl.schemes import equal_steps

@@ -20,7 +20,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from whorl.automatic.noise import WINDOW, binned, blank, box, ends_of
+from whorl.automatic.paper import on_paper
+from whorl.automatic.windows import WINDOW, binned, blank, box, ends_of
 
 BINS = 8
 """Brightnesses."""
@@ -135,7 +136,11 @@ def measure(samples: Sequence[Tensor]) -> Measured | None:
     logs = torch.stack([first, *(torch.nn.functional.softplus(step) for step in steps)]).cumsum(0)
     planes = numbers[:-3].view(-1, (FILTERS + 2) * len(SHARES))[:, FILTERS * len(SHARES) :][:, :FLATTEST].mean(1)
     softness = 0.5 * float(planes[-1] - planes[0])
-    return Measured(tuple((logs + 0.5 * reference).exp().tolist()), float(correlation), softness)
+    measured = Measured(tuple((logs + 0.5 * reference).exp().tolist()), float(correlation), softness)
+    most = on_paper(samples, measured.level)
+    if most == measured.level:
+        return measured
+    return Measured(tuple(x * most / measured.level for x in measured.levels), 0.0, softness) if most else NOTHING
 
 
 @cache

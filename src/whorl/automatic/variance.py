@@ -21,20 +21,17 @@ from whorl.automatic.noise import (
     LEAST_CUT,
     QUANTILE,
     RING,
-    WINDOW,
-    binned,
     colouredness,
     degrees_of_freedom,
-    ends_of,
-    quantile,
     quantile_of_noise,
     ratio_of,
-    thick,
     unevenness,
     votes,
 )
 from whorl.automatic.noise_model import NoiseModel, gaussian_weights
+from whorl.automatic.paper import on_paper
 from whorl.automatic.samples import samples_of
+from whorl.automatic.windows import WINDOW, binned, ends_of, quantile, thick
 from whorl.engines.cpu.threads import alone
 from whorl.foundations import validation
 from whorl.foundations.arrays import to_tensor
@@ -105,6 +102,7 @@ def noise_model(samples: Sequence[Tensor], kind: str | None = None, bins: Sequen
             f"noise: the image has the value {black:g}, and magnitudes with Rician noise are not negative."
         )
     found = [(_magnitude if kind == "rician" else _line)(*each) for each in bins]
+    found = [_on_paper(channel, *each) for channel, each in zip(channels, found, strict=True)]
     gain, offset, correlation, doubts = zip(*found, strict=True)
     model = NoiseModel(gain, offset, correlation, 0.0 if kind == "rician" else black, white, max(doubts), kind)
     even = [model.stabilise(part.double()) for part in samples]
@@ -147,6 +145,16 @@ def _seen(bins: Bins) -> Bins:
     """The bins that show any noise."""
     mean, variance = bins
     return mean[variance > 0], variance[variance > 0]
+
+
+def _on_paper(
+    channel: Sequence[Tensor], gain: float, offset: float, width: float, doubt: float
+) -> tuple[float, float, float, float]:
+    """The line, or where white paper shows that the noise is weaker, one level without correlation."""
+    mean = sum(float(part.double().sum()) for part in channel) / sum(part.numel() for part in channel)
+    level = math.sqrt(max(gain * mean + offset, 0.0))
+    most = on_paper(channel, level)
+    return (gain, offset, width, doubt) if most == level else (0.0, most**2, 0.0, doubt)
 
 
 def _magnitude(bins: Bins, width: float, sampling: float) -> tuple[float, float, float, float]:

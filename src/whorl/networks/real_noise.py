@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from whorl.automatic.between import colourless
-from whorl.automatic.noise import blank, box
 from whorl.automatic.noise_model import NoiseModel, neighbours
+from whorl.automatic.windows import blank, box
 from whorl.networks.common import CommonDenoiser, common_denoiser
 from whorl.networks.denoiser import Denoiser, value_range
 

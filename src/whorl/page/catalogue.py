@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from whorl import diffusivities
-from whorl.automatic import cut, noise, risk, samples, settings, traces, variance, weighed
+from whorl.automatic import cut, noise, paper, risk, samples, settings, traces, variance, weighed, windows
 from whorl.engines import REGISTRY
 from whorl.inpainting.images import METHODS, NEAR, method
 from whorl.inpainting.masks import FARTHEST
@@ -59,7 +59,8 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
             "samples": _constants(samples),
         },
         "noise": _constants(noise)
-        | {"cut": _constants(cut), "variance": _constants(variance), "traces": _constants(traces)},
+        | _constants(windows)
+        | {part.__name__.rpartition(".")[2]: _constants(part) for part in (cut, paper, variance, traces)},
         "models": {name: _model(name, tuple(alphas)) for name in names()},
         "filling": {way: _filling(way) for way in ("eed", "homogeneous")},
         "networks": describe_networks(),

@@ -2,6 +2,7 @@
 // there is least detail.
 
 import catalogue from "./catalogue.js";
+import { onPaper } from "./paper.js";
 
 const { window: longest, ring: ringSide, quantile, normal_quantile, least_cut, free, rounds, largest, least, spread_of_ratio,
   white: whiteUpTo, coloured, even, uneven, largest_ratio, blank: blankSide, patch, cut: { rounds: cutRounds, grey_values } } = catalogue.noise;
@@ -27,9 +28,13 @@ export function levels(all) {
       const scaled = spread.map((value, k) => value / (cut[k] > free / 2 ? Math.sqrt(left(mean[k])) : level));
       level = Math.min(level * (atQuantile(scaled, quantile) / usual) ** 1.5, largest * first);
     }
-  if (Math.min(...shape) < longest + 2) return [level, level];
-  const ratio = ratioOf(ring, narrow, degrees);
-  return [level, level * ratio ** colouredness(ratio, unevenness(ring))];
+  let every = level;
+  if (Math.min(...shape) >= longest + 2) {
+    const ratio = ratioOf(ring, narrow, degrees);
+    every = level * ratio ** colouredness(ratio, unevenness(ring));
+  }
+  const most = onPaper(parts, every);
+  return [Math.min(level, most), most];
 }
 
 // The root mean square of the noise that is still there, of noise that had this level before it was cut off.
@@ -202,7 +207,7 @@ function cutMoments(mu, sigma, black, white) {
 }
 
 // The share of a standard normal variable below x: a power series near 0, a continued fraction far out.
-function normalBelow(x) {
+export function normalBelow(x) {
   const density = Math.exp(-0.5 * x * x) / Math.sqrt(2 * Math.PI), t = Math.abs(x);
   if (t > 38) return x < 0 ? 0 : 1;
   let tail;

@@ -4,6 +4,7 @@
 import catalogue from "./catalogue.js";
 import { fetched } from "./fetched.js";
 import { blank, box, endsOf, joined } from "./noise.js";
+import { onPaper } from "./paper.js";
 import { sortedIn } from "./variance.js";
 
 const { window: side, bins, shares, most, flat, filters, reference: place } = catalogue.noise.traces;
@@ -25,7 +26,8 @@ export function traced(samples, layers) {
   });
   const [first, ...rest] = u, neighbours = rest.pop(), middle = rest.slice(0, rest.length / 2); // up to the median
   const logarithm = middle.reduce((sum, step) => sum + (step > 20 ? step : Math.log1p(Math.exp(step))), first);
-  return { level: Math.exp(logarithm + 0.5 * found.reference), neighbours };
+  const level = Math.exp(logarithm + 0.5 * found.reference), most = onPaper(images, level);
+  return { level: most, neighbours: most === level ? neighbours : 0 };
 }
 
 // The weights, by the number of channels; fetched once.

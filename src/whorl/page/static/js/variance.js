@@ -3,6 +3,7 @@
 
 import catalogue from "./catalogue.js";
 import { atQuantile, colouredness, degreesOfFreedom, endsOf, joined, quantileOfNoise, ratioOf, unevenness, votes } from "./noise.js";
+import { onPaper } from "./paper.js";
 
 const { quantile, free, least_cut, window: longest, ring: ringSide, variance: { bins: count, few, widest } } = catalogue.noise;
 const ROUNDS = 40; // halvings
@@ -10,7 +11,10 @@ const ROUNDS = 40; // halvings
 // { gain, offset, correlation } of every channel, the ends of the range, and by which share the deviation may be wrong.
 export function noiseModel(samples) {
   const [black, white] = endsOf(samples);
-  const lines = samples[0].planes.map((_, c) => lineOf(binsOf(samples.map(({ planes, height, width }) => ({ planes: [planes[c]], height, width })))));
+  const lines = samples[0].planes.map((_, c) => {
+    const channel = samples.map(({ planes, height, width }) => ({ planes: [planes[c]], height, width }));
+    return lineOnPaper(channel, lineOf(binsOf(channel)));
+  });
   const [gain, offset, correlation, doubts] = [0, 1, 2, 3].map((k) => lines.map((line) => line[k]));
   return { gain, offset, correlation, black, white: white > black ? white : black + 1, uncertainty: Math.max(...doubts) };
 }
@@ -57,6 +61,13 @@ function lineOf({ means, variances, width, sampling }) {
   const gain = sum((m, v) => (m - middle) / v) / sum((m, v) => ((m - middle) / v) ** 2), offset = sum((m, v) => 1 / v) / number - gain * middle;
   const deviation = (m, v) => 0.5 * Math.min(Math.max(1 - (gain * m + offset) / v, -1), 1);
   return [gain, offset, width, Math.hypot(Math.sqrt(sum((m, v) => deviation(m, v) ** 2) / seen.length), sampling)];
+}
+
+// The line, or where white paper shows that the noise is weaker, one level without correlation.
+function lineOnPaper(channel, [gain, offset, width, doubt]) {
+  const values = joined(channel.map(({ planes: [plane] }) => plane)), mean = values.reduce((sum, v) => sum + v, 0) / values.length;
+  const level = Math.sqrt(Math.max(gain * mean + offset, 0)), most = onPaper(channel, level);
+  return most === level ? [gain, offset, width, doubt] : [0, most ** 2, 0, doubt];
 }
 
 // The width of the Gaussian after which white noise is stronger to the ring by this ratio.
