@@ -89,3 +89,42 @@ def test_a_kernel_of_another_source_or_under_a_wrong_name_is_not_run(tmp_path):
     files.save("one", "machine code")
     assert files.load("one") == "machine code"
     assert files_of("another stamp", tmp_path).load("one") is None
+
+
+AS_COMPILED = """
+import sys, torch
+from whorl.activations.gated import Gated
+from whorl.blocks.gated import GatedBlock
+from whorl.operators import SteerableMap
+with torch.no_grad():
+    for rho in map(int, sys.argv[1:]):
+        torch.manual_seed(0)
+        maps = [SteerableMap(2, (4, 4, 4)) for _ in range(2)]
+        block, u = GatedBlock(*maps, Gated(maps[0].orders, rho)).eval(), torch.rand(1, 2, 12, 13)
+        block.engine = "reference"
+        expected = block(u)
+        block.engine = "numba"
+        print(float((block(u) - expected).abs().max()) < 1e-5)
+"""
+
+
+def test_kernels_that_two_processes_compiled_meet_in_a_third(tmp_path):
+    source = str(Path(whorl.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": source, "NUMBA_CACHE_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    for asked in (["0"], ["1"], ["0", "1"], ["1", "0"]):
+        command = [sys.executable, "-c", AS_COMPILED, *asked]
+        answer = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+        assert answer.split() == ["True"] * len(asked)
+
+
+def test_closures_over_other_values_have_other_names():
+    def closure(value):
+        def function(x):
+            return x + value
+
+        arithmetic.named_by_contents(function)
+        return function.__qualname__
+
+    assert closure(1) != closure(2)
+    assert closure((1, 2)) == closure((1, 2))
+    assert closure(closure) != closure(files_of)

@@ -8,9 +8,11 @@ are asked for by name. That is what makes tiles equal to the whole bit by bit, f
 import hashlib
 import inspect
 import math
+import re
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 import numba
@@ -78,6 +80,30 @@ class _Kept(FunctionCache):  # type: ignore[misc]
             return super().load_overload(sig, target_context)
 
 
+def named_by_contents(function: Callable[..., Any]) -> None:
+    """Give a function a name that says what it is made of: its code, and the values that it closes over.
+
+    Numba tells functions of one name apart by numbers that it gives in each process. Machine code from several
+    processes meets in one, and of two functions of one name, such as closures over two formulas, one would run for the
+    other.
+    """
+    function.__qualname__ += "_" + hashlib.sha256(_made_of(function).encode()).hexdigest()[:12]
+
+
+def _made_of(value: Any) -> str:
+    """Words that are the same in all processes, and differ for functions that compute something else."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_made_of, value))})"
+    if isinstance(value, CodeType):
+        return f"{value.co_code.hex()} {value.co_names} {_made_of(value.co_consts)}"
+    if isinstance(value, FunctionType):
+        closed_over = tuple(cell.cell_contents for cell in value.__closure__ or ())
+        return f"{value.__module__}.{value.__qualname__} {_made_of(value.__code__)} {_made_of(closed_over)}"
+    if hasattr(value, "py_func"):
+        return f"{value.py_func.__module__}.{value.py_func.__qualname__}"  # compiled before, and named by its contents
+    return re.sub(" at 0x[0-9a-f]+", "", repr(value))
+
+
 def compiled(*, cache: bool = False, inside: bool = False) -> Callable[[F], F]:
     """Compile with Numba: no Python lock, no reordering; ``cache`` keeps the machine code on disk.
 
@@ -85,6 +111,7 @@ def compiled(*, cache: bool = False, inside: bool = False) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
+        named_by_contents(function)
         result: F = numba.njit(**COMPILED, forceinline=inside)(function)
         if cache:
             result.enable_caching()  # type: ignore[attr-defined]
@@ -99,9 +126,13 @@ def by_literal(*implementations: Callable[..., Any], inside: bool = False) -> Ca
 
     The choice falls when a kernel is compiled, so that only what is needed is compiled. ``inside`` as above.
     """
+    for implementation in implementations:
+        named_by_contents(implementation)
 
     def stub(*arguments: Any) -> Any:
         raise TypeError("this function can be called in compiled kernels only")
+
+    stub.__qualname__ = " or ".join(implementation.__qualname__ for implementation in implementations)
 
     def typed(*arguments: Any) -> Any:
         index = arguments[0]
