@@ -71,6 +71,9 @@ PLANS = {
         ("tests/evaluation", "tests/cli/test_report.py", "tests/cli/test_noise_verb.py"), sample=30, seed=7
     ),
     "inpainting": Plan(("tests/inpainting",), sample=30),
+    "reconstruction": Plan(("tests/reconstruction",), sample=24, seed=14),
+    # Tests of the interfaces need deepinv, without which they are left out.
+    "integrations": Plan(("tests/integrations",), sample=16, seed=15),
     "files": Plan(
         ("tests/files", "tests/cli/test_bad_volumes.py", "tests/cli/test_volume_stacks.py"), sample=24, seed=8
     ),
