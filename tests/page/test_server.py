@@ -154,11 +154,11 @@ def test_page_is_small_and_names_no_other_host() -> None:
     trained = [path for path in files if path.parent.name == "networks"]  # fetched when one is chosen
     card = [path for path in files if path.name in ("cardnetwork.js", "shaders.js")]  # fetched for a graphics card
     aside = [path for path in files if path.stem in ("help", "licence")]  # pages of their own
-    aside += [path for path in files if path.name == "png.js"]  # fetched when a file is opened or saved
+    aside += [path for path in files if path.name in ("png.js", "tiff.js")]  # fetched when a file is opened or saved
     aside += [path for path in files if path.name == "traces.js"]  # fetched with its weights when noise is measured so
     weights = [path for path in files if path.name == "measure.safetensors"]
-    assert (len(card), len(aside), len(weights)) == (2, 5, 1)
-    assert sum(path.stat().st_size for path in files if path not in trained + card + aside + weights) < 340_000
+    assert (len(card), len(aside), len(weights)) == (2, 6, 1)
+    assert sum(path.stat().st_size for path in files if path not in trained + card + aside + weights) < 335_000
     assert max(path.stat().st_size for path in trained + weights) < 120_000
     for path in files:
         text = path.read_text(encoding="utf-8", errors="replace").replace("http://www.w3.org/2000/svg", "")
