@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from whorl.activations import Isotropic
+from whorl.activations.gated import Gated
 from whorl.blocks import (
+    DiffusionBlock,
     MirrorFold,
     MirrorPad,
     ResNetBlock,
@@ -13,10 +15,12 @@ from whorl.blocks import (
     multichannel_block,
     multiscale_block,
 )
+from whorl.blocks.gated import GatedBlock
 from whorl.diffusivities import Exponential
 from whorl.energies import Energy
 from whorl.foundations.positive import Positive, geometric
 from whorl.operators import CellGradient, Hessian, ScaleStack, sample_scales
+from whorl.operators.steerable import SteerableMap
 from whorl.schemes import equal_steps
 
 
@@ -116,3 +120,29 @@ def test_a_block_of_several_scales_has_no_single_path(scales):
     operator = ScaleStack(CellGradient(0.3), sample_scales(scales))
     with pytest.raises(ValueError, match=f"{scales} scales, a ResNet block one path"):
         ResNetBlock(operator, Isotropic(Exponential(5.0), ("scales",)), 0.1, 1, None)
+
+
+def test_the_diffusion_block_has_the_alpha_of_the_paper():
+    u = 20 * torch.randn(1, 1, 9, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    by_default = diffusion_block(10.0).double()(u)
+    assert torch.equal(by_default, diffusion_block(10.0, alpha=0.41).double()(u))
+    assert not torch.equal(by_default, diffusion_block(10.0, alpha=0.43).double()(u))
+
+
+@pytest.mark.parametrize("operator", [CellGradient(0.3), Hessian(), CellGradient(0.3, 2.0)], ids=repr)
+def test_literal_stencils_are_no_larger_than_they_need_be(operator):
+    """Not all numbers at their rim are zero; and by default the network is one for grey pictures."""
+    block = DiffusionBlock(operator, Isotropic(Exponential(10.0)), 0.05).double()
+    u = 20 * torch.randn(1, 1, 9, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for network in (block.to_resnet(), block.to_resnext()):
+        assert torch.allclose(network(u), block(u), rtol=0, atol=1e-12)
+        weight = network.W1[0][1].weight.detach()
+        assert float(weight[..., [0, -1], :].abs().sum()) > 0
+        assert float(weight[..., [0, -1]].abs().sum()) > 0
+
+
+def test_learned_blocks_compute_in_the_precision_of_the_stream():
+    K = SteerableMap(2, fields=(2, 1))
+    block = GatedBlock(K, K, Gated(K.orders))
+    assert not block.description().half
+    assert block.description(None, True).half

@@ -66,6 +66,18 @@ def test_a_step_can_be_recorded_in_a_cuda_graph():
     assert torch.equal(out, expected)
 
 
+@torch.no_grad()
+def test_a_network_told_the_noise_can_be_recorded_in_a_cuda_graph():
+    network, noise = load("photo-grey").cuda().eval(), torch.tensor(25.0, device="cuda")
+    u = 255 * torch.rand(1, 1, 64, 64, device="cuda")
+    expected = network(u, noise)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = network(u, noise)
+    graph.replay()
+    assert torch.equal(found, expected)
+
+
 @contextmanager
 def exactly() -> Iterator[None]:
     """Without kernels that round to 11 bits, and without convolutions that do."""

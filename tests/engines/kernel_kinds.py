@@ -6,9 +6,10 @@ import numpy as np
 import torch
 from numba.core import event
 
-from whorl import blocks, inpainting, models
+from whorl import blocks, inpainting, load, models
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock
+from whorl.engines.cpu.learned.compiled_energy import CompiledEnergy
 from whorl.operators import Smoothing, SteerableMap
 
 
@@ -39,10 +40,13 @@ KINDS = {
     "smoothing": lambda: Smoothing(1.0)(torch.rand(1, 1, 256, 256)),
     "space": lambda: step("perona-malik", 4, 5, 6, spacing=(2.0, 1.0, 1.0)),
     "wide in space": lambda: step("perona-malik", 4, 5, 6, spacing=(1.0, 1.0, 1.0), cell="wide"),
+    "fourth order in space": lambda: step("you-kaveh", 4, 5, 6),
+    "Hessians in space": lambda: step("lysaker", 4, 5, 6),
     "filling in": filled,
     "training": trained,
     "learned": learned,
     "learned, training": lambda: learned().sum().backward(),
+    "learned energy": lambda: CompiledEnergy(load("energy-convex").energy.at(25.0)).gradient(torch.rand(1, 1, 8, 9)),
 }
 
 

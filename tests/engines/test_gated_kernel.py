@@ -8,11 +8,14 @@ import torch
 
 pytest.importorskip("numba")
 
+import numba
+
 from whorl import engines
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock, StableGatedBlock
 from whorl.blocks.guided import GuidedBlock
-from whorl.engines.cpu.arithmetic import at, compiled, log1p, put
+from whorl.engines.cpu.arithmetic import at, log1p, put
+from whorl.engines.cpu.compiling import COMPILED
 from whorl.engines.cpu.learned.matrix_product import LANES, product
 from whorl.invariance import SYMMETRIES
 from whorl.operators import SteerableMap
@@ -285,12 +288,13 @@ def test_products_are_products(rng):
     matrix, rows = torch.randn(6, 5, generator=rng).numpy(), torch.randn(5, 3 * LANES, generator=rng).numpy()
     start = torch.randn(8, generator=rng).numpy()
     into = np.zeros((8, 3 * LANES), np.float32)
-    product(grouped(matrix), start, 6, 5, rows.reshape(-1), 0, into.reshape(-1), 0, 3 * LANES)
+    called = numba.njit(**COMPILED)(lambda *arguments: product(*arguments))
+    called(grouped(matrix), start, 6, 5, rows.reshape(-1), 0, into.reshape(-1), 0, 3 * LANES)
     assert np.allclose(into[:6], start[:6, None] + matrix @ rows, atol=1e-5)
 
 
 def test_the_logarithm_is_right_to_a_few_roundings():
-    @compiled()
+    @numba.njit(**COMPILED)
     def each(z, into):
         for i in range(z.shape[0]):
             put(into, i, log1p(at(z, i)))

@@ -10,12 +10,13 @@ import pytest
 
 pytest.importorskip("numba")
 
+import numba
 from kernel_kinds import KINDS
 from numba.core.caching import Cache as IndexedCache
 
 import whorl
 from whorl.engines import cpu
-from whorl.engines.cpu import arithmetic
+from whorl.engines.cpu import arithmetic, compiling
 
 
 @pytest.fixture(scope="module")
@@ -55,15 +56,15 @@ def test_every_kernel_that_is_kept_takes_part(twice):
 
 @pytest.mark.parametrize("missing", ["_guard_against_spurious_io_errors", "_load_overload", "initialize"])
 def test_another_numba_without_these_inner_parts_loads_in_its_own_way(missing, monkeypatch):
-    kept = arithmetic._Kept(test_another_numba_without_these_inner_parts_loads_in_its_own_way)
-    owner = type(arithmetic.rtsys) if missing == "initialize" else IndexedCache
+    kept = compiling._Kept(test_another_numba_without_these_inner_parts_loads_in_its_own_way)
+    owner = type(compiling.rtsys) if missing == "initialize" else IndexedCache
     monkeypatch.setattr(IndexedCache, "load_overload", lambda self, *arguments: arguments)
     monkeypatch.delattr(owner, missing)
     assert kept.load_overload("signature", "context") == ("signature", "context")
 
 
 def files_of(stamp, folder):
-    return arithmetic._OneFileEach(str(folder), "kernel", stamp)
+    return compiling._OneFileEach(str(folder), "kernel", stamp)
 
 
 def test_processes_that_compile_at_once_keep_their_kernels_apart(tmp_path, monkeypatch):
@@ -122,9 +123,19 @@ def test_closures_over_other_values_have_other_names():
         def function(x):
             return x + value
 
-        arithmetic.named_by_contents(function)
+        compiling.named_by_contents(function)
         return function.__qualname__
 
     assert closure(1) != closure(2)
     assert closure((1, 2)) == closure((1, 2))
     assert closure(closure) != closure(files_of)
+    assert closure(arithmetic.zero) != closure(arithmetic.one)
+
+
+def test_parts_of_kernels_are_refused_in_a_sentence_by_python():
+    """They have no way from Python into them; one that was compiled for a kernel has none either."""
+    part = compiling.compiled()(lambda x: x + 1)
+    assert numba.njit(lambda x: part(x))(2) == 3
+    for called in (part, compiling.compiled()(lambda x: x + 2)):
+        with pytest.raises(TypeError, match="in compiled kernels only"):
+            called(2)

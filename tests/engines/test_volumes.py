@@ -9,7 +9,10 @@ import torch
 
 pytest.importorskip("numba")
 
-from whorl.engines.cpu.arithmetic import compiled, put
+import numba
+
+from whorl.engines.cpu.arithmetic import put
+from whorl.engines.cpu.compiling import COMPILED
 from whorl.engines.cpu.laws import ANISOTROPIC
 from whorl.engines.cpu.space import volumes
 from whorl.engines.cpu.space.cells import LANE, entries
@@ -144,7 +147,7 @@ def test_eigenvalues_that_meet_share_their_diffusion(law: str, gaps: tuple[float
     """Their sum stays; where all three meet, the tensor is the mean of its eigenvalues in every direction."""
     chosen, mu = form(law, SPACINGS[0]), np.array([2.0, 2.0 - gaps[0], 2.0 - sum(gaps)])
     wide = eigenvalues(chosen, np.array([2.0, 1.5, 0.5]))
-    found = _together(*mu, *wide)
+    found = numba.njit(**COMPILED)(lambda *six: _together(*six))(*mu, *wide)
     assert sum(found) == pytest.approx(wide.sum(), rel=1e-12)
     for pair in (0, 1):
         if gaps[pair] == 0:  # equal eigenvalues have no directions
@@ -267,7 +270,7 @@ def test_an_edge_along_an_axis_costs_the_weak_directions_no_digits(along: int, s
     assert (np.abs(weak - exact) <= (16 * eps + 16 * strength**-2) * exact).all()
 
 
-@compiled()
+@numba.njit(**COMPILED)
 def _parted(J, out, n):  # type: ignore[no-untyped-def]
     for j in range(n):
         matrix = entries(ANISOTROPIC, j, J)

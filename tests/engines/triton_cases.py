@@ -9,6 +9,7 @@ import math
 
 import torch
 from torch import Tensor
+from triton import CompilationError
 
 from whorl.activations import Activation, Anisotropic, Isotropic, Uncoupled
 from whorl.blocks import DiffusionBlock
@@ -198,7 +199,7 @@ def network_cases() -> dict[str, dict[str, float]]:
 
 
 def check_cases() -> dict[str, dict[str, float]]:
-    """Whether the engine trusts its kernels: as they are, and with a Gaussian that forgets one of its axes."""
+    """Whether the engine trusts its kernels: as they are, one that forgets an axis, one that does not compile."""
     step, u = build("eed", contrast=9.0).to(DEVICE).description, torch.zeros(1, 1, 6, 8, device=DEVICE)
     found = {"trusted": float(TritonEngine().checked(step, u) == "")}
     healthy = Launches._along_x
@@ -206,9 +207,13 @@ def check_cases() -> dict[str, dict[str, float]]:
     def forgetful(self: Launches, source: Tensor, target: Tensor, *rest: object) -> None:
         target.copy_(source)
 
-    Launches._along_x = forgetful  # type: ignore[method-assign]
+    def unknown(self: Launches, source: Tensor, target: Tensor, *rest: object) -> None:
+        raise CompilationError(None, None, "a word that this Triton does not know")
+
     try:
-        found["broken"] = float("differ from the reference" in TritonEngine().checked(step, u))
+        for word, kernel, reason in (("broken", forgetful, "differ from"), ("unknown", unknown, "do not compile")):
+            Launches._along_x = kernel  # type: ignore[method-assign]
+            found[word] = float(reason in TritonEngine().checked(step, u))
     finally:
         Launches._along_x = healthy  # type: ignore[method-assign]
     return {"check": found}

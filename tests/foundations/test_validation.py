@@ -83,3 +83,18 @@ def test_rows_of_positive_numbers_have_one_length():
     for wrong in ([[1.0, 2.0], [3.0]], [[1.0], 2.0], [], [[]], "12"):
         with pytest.raises(ValueError, match="rows of equal length"):
             Positive(wrong)
+
+
+def test_values_that_are_differentiated_are_checked_too():
+    u = torch.rand(1, 1, 4, 4, requires_grad=True)
+    assert validation.finite(u, "test") is u
+    with pytest.raises(ValueError, match="test: the image holds 16 NaN"):
+        validation.finite(u * torch.nan, "test")
+
+
+def test_warnings_name_the_line_of_whoever_called_whorl():
+    """Two functions of whorl lie between the warning and the test: it is the third frame, counted from the warning."""
+    inside = {"__name__": "whorl.somewhere", "outside": validation.outside}
+    exec("def warn(): return outside()\ndef called(): return warn()", inside)
+    assert inside["called"]() == 3
+    assert inside["warn"]() == 2

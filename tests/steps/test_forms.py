@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from whorl.activations import Isotropic
+from whorl.activations import Anisotropic, Isotropic, Uncoupled
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock
 from whorl.diffusivities import Exponential
 from whorl.models import build
-from whorl.operators import CellGradient, Composed, Smoothing
+from whorl.operators import CellGradient, Composed, ScaleStack, Smoothing, sample_scales
 from whorl.operators.steerable import SteerableMap
 from whorl.steps import Numbers
 from whorl.steps.form import Form, form_of
@@ -65,3 +65,39 @@ def test_a_level_without_axes_is_that_of_every_picture(shape) -> None:
     block = GatedBlock(*(SteerableMap(2, fields=(2, 1)) for _ in range(2)), Gated((0, 0, 1), levelled=True))
     u, level = torch.rand(1, 2, 7, 6), torch.tensor(20.0)
     assert torch.equal(block(u, level=level.reshape(shape)), block(u, level=level.reshape(1, 1, 1, 1)))
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_diffusion_tensor_has_the_entries_of_its_law(d: int) -> None:
+    law = Exponential(3.0)
+    count = [form_of(d, CellGradient(), phi(law)).entries for phi in (Isotropic, Uncoupled, Anisotropic)]
+    assert count == [1, d, len(torch.triu_indices(d, d)[0])]
+
+
+def test_channels_are_steered_where_another_operator_or_a_gaussian_does_it() -> None:
+    """Empty where they steer themselves; else the Gaussians of both axes, before and after squaring."""
+    law, K = Exponential(3.0), CellGradient()
+    none, sigma = ((1.0,), (1.0,)), Composed(K, Smoothing(1.0))
+    assert form_of(2, K, Anisotropic(law)).steering == ()
+    presmoothed = form_of(2, K, Anisotropic(law), sigma)
+    assert presmoothed.steering == (*presmoothed.structure.taps[0], *none)
+    assert presmoothed.steering[0] != (1.0,)
+    smoothed = form_of(2, K, Anisotropic(law, rho=1.0))
+    assert smoothed.steering == (*none, *smoothed.rho)
+    assert smoothed.rho[0] != (1.0,)
+
+
+def test_scales_are_coupled_where_there_are_two_or_weights() -> None:
+    law, two = Exponential(3.0), ScaleStack(CellGradient(), sample_scales(2, 0.5, 2.0))
+    assert form_of(2, two, Isotropic(law, ("scales",))).couple_scales
+    assert not form_of(2, two, Isotropic(law, ("channels",))).couple_scales
+    assert not form_of(2, CellGradient(), Isotropic(law, ("scales",))).couple_scales
+    assert form_of(2, CellGradient(), Isotropic(law, ("scales",), scale_weights=(2.0,))).couple_scales
+    assert form_of(2, two, Isotropic(law, ("scales",), scale_weights=(2.0, 3.0))).inside == (2.0, 3.0)
+
+
+def test_both_operators_of_a_block_need_a_form() -> None:
+    compiled, wide = SteerableMap(2, fields=(2, 2, 1)), SteerableMap(2, fields=(2, 2, 1), size=7)
+    for K1, K2 in ((compiled, wide), (wide, compiled), (wide, wide)):
+        assert isinstance(GatedBlock(K1, K2, Gated(K1.orders)).description().form, str)
+    assert isinstance(GatedBlock(compiled, compiled, Gated(compiled.orders)).description().form, GatedForm)

@@ -111,16 +111,26 @@ class Gated(nn.Module):
             raise ValueError(f"Gated(levelled={self.levelled}): a level is {'missing' if self.levelled else 'given'}.")
         fields = v[:, 0, 0]
         if self.dimension == 3:
-            return self._in_space(fields, bias, level)[:, None, None]
+            return self.inside(mirror(fields, self.rho), bias, level)[:, None, None]
         return (self.gates(fields, bias, level) * fields)[:, None, None]
 
-    def _in_space(self, v: Tensor, bias: Tensor | None, level: Tensor | None) -> Tensor:
-        """The same for volumes: every gate once for its field, and the channels of a voxel side by side in memory."""
-        seen = self.invariants(v, level).movedim(1, -1)
-        odds = torch.nn.functional.linear(seen, self.matrix.to(v.dtype)).movedim(-1, 1)
-        gates = (odds + self.offset(bias, level).to(v.dtype)).sigmoid().movedim(1, -1)
-        spread = torch.nn.functional.linear(gates, self.get_buffer("spread").to(v.dtype)).movedim(-1, 1)
-        return spread * v
+    def inside(self, v: Tensor, bias: Tensor | None = None, level: Tensor | None = None) -> Tensor:
+        """The flux of fields ``(n, k, z, y, x)`` of volumes at all voxels with ``rho`` neighbours on either side.
+
+        The channels of a voxel lie side by side in memory, and every gate is computed once for its field.
+        """
+        first, spread, d = self.scalars, self.get_buffer("spread").to(v.dtype), self.dimension
+        fields, linear = v.movedim(1, -1), torch.nn.functional.linear
+        s2 = linear(fields[..., first:].square(), spread[first:, first:].mT)
+        seen, scale = torch.cat([fields[..., :first], s2], -1), self.scale(level).movedim(1, -1)
+        for axis in [*range(1, 1 + d)] * (2 * self.rho):  # a binomial filter is sums of neighbours, of neighbours ...
+            size = seen.shape[axis] - 1
+            seen = seen.narrow(axis, 0, size) + seen.narrow(axis, 1, size)
+        seen = seen * (0.25 ** (d * self.rho) * scale).to(v.dtype)
+        seen[..., first:].log1p_()
+        gates = linear(seen, self.matrix.to(v.dtype)).add_(self.offset(bias, level).movedim(1, -1)).sigmoid_()
+        own = [slice(self.rho, size - self.rho) for size in v.shape[2:]]
+        return (linear(gates, spread) * fields[(slice(None), *own)]).movedim(-1, 1)
 
     def gates(self, v: Tensor, bias: Tensor | None = None, level: Tensor | None = None) -> Tensor:
         """The multiplier of every operator channel, ``(n, k, y, x)``."""

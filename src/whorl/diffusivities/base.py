@@ -64,7 +64,7 @@ class Diffusivity(Contrasted, ABC):
     """The name that ``diffusivity=`` takes."""
 
     closed_form: bool = False
-    r"""Whether the contrast is its one number, so that compiled engines, the export and the page have it, too.
+    r"""Whether the contrast is its one number: compiled engines, export and page then take the diffusivity, too.
 
     They write down ``forward``, ``slope`` and ``secant`` of ``shape``, a function :math:`h` of :math:`s^2/\lambda^2`.
     """

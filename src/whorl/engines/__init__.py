@@ -4,9 +4,9 @@ from whorl.engines import smoothing as smoothing
 from whorl.engines.base import Engine
 from whorl.engines.capabilities import REGISTRY, Capabilities
 from whorl.engines.reference import ReferenceEngine
-from whorl.engines.selection import ENGINES, advance, apply, choose, select, transformed
+from whorl.engines.selection import ENGINES, advance, apply, choose, energy, select, transformed
 
 __all__ = [
-    "ENGINES", "REGISTRY", "Capabilities", "Engine", "ReferenceEngine", "advance", "apply", "choose", "select",
-    "transformed",
+    "ENGINES", "REGISTRY", "Capabilities", "Engine", "ReferenceEngine", "advance", "apply", "choose", "energy",
+    "select", "transformed",
 ]  # fmt: skip

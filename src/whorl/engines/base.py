@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from whorl.energies.learned import EnergyAt, Regulariser
 from whorl.engines.capabilities import REGISTRY, Capabilities
-from whorl.steps import GatedNumbers, GatedStep, Numbers, Step
+from whorl.steps import Form, GatedForm, GatedNumbers, GatedStep, Numbers, Step
 
 
 @dataclass(frozen=True)
@@ -57,15 +58,18 @@ class Engine(ABC):
         """What this engine has; see :mod:`whorl.engines.capabilities`."""
         return REGISTRY[self.name]
 
-    def refusal(self, step: Step | GatedStep, u: Tensor, *, learning: bool = False) -> str:
+    def refusal(self, step: Step | GatedStep | EnergyAt, u: Tensor, *, learning: bool = False) -> str:
         """Why this engine cannot take the step on this image (and its derivative, when learning); empty if it can."""
-        form = step.form if isinstance(step, GatedStep) else step.form(u.dim() - 2)
-        return self.capabilities.lacks(form, u, learning=learning)
+        return self.capabilities.lacks(known_by(step, u), u, learning=learning)
 
     def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
         """The stream after one application of a learned block: in plain PyTorch, unless an engine has loops for it."""
         change = step.gradient(u, numbers.bias)
         return u - (change if numbers.tau is None else numbers.tau.to(u.dtype) * change)
+
+    def energy(self, term: EnergyAt) -> Regulariser:
+        """A learned energy at one level of noise: in plain PyTorch, unless an engine has loops for it."""
+        return term
 
     def undisturbed(self) -> AbstractContextManager[None]:
         """Keep PyTorch's threads from competing with the engine's threads while short calls of both take turns."""
@@ -83,3 +87,8 @@ class Engine(ABC):
         with torch.no_grad():
             done = self.chain(steps, u)
         return done.clone() if not steps.numbers and out is None else done if out is None else out.copy_(done)
+
+
+def known_by(step: Step | GatedStep | EnergyAt, u: Tensor) -> Form | GatedForm | EnergyAt | str:
+    """What engines know a step by, or why it has no such form."""
+    return step if isinstance(step, EnergyAt) else step.form if isinstance(step, GatedStep) else step.form(u.dim() - 2)

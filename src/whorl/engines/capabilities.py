@@ -11,6 +11,7 @@ from torch import Tensor
 
 from whorl.activations.enhancing import SPECTRAL
 from whorl.diffusivities import CLASSICAL
+from whorl.energies import EnergyAt
 from whorl.operators.cells import CELLS
 from whorl.steps import Form, GatedForm
 
@@ -137,7 +138,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class Capabilities:
-    """What one engine (or the export, or the page) has: steps, learned blocks, precisions and a device.
+    """What one engine (or the export, or the page) has: steps, learned blocks and energies, precisions and a device.
 
     ``loops`` is None for an engine that takes every step, ``learned`` for one that takes every learned block. A step
     may fit several lines of the loops; what any of them has, the engine has. ``lacking`` is for messages.
@@ -153,18 +154,24 @@ class Capabilities:
     lacking: str = "has no compiled form"
     loops: tuple[Loops, ...] | None = None
     learned: Learned | None = None
+    energies: bool = False
 
     def laws(self) -> tuple[str, ...]:
         """The laws that any line of the loops has."""
         return tuple(law for law in EVERY_LAW if self.loops is None or any(law in each.laws for each in self.loops))
 
-    def lacks(self, form: Form | GatedForm | str, u: Tensor | None = None, *, learning: bool = False) -> str:
+    def lacks(self, form: Form | GatedForm | EnergyAt | str, u: Tensor | None = None, *, learning: bool = False) -> str:
         """What is missing for a step on this image (and its derivative, when learning); empty if nothing is."""
         if self.loops is None:
             return ""
         if isinstance(form, str):
             return form
         missing = "" if u is None else self.cannot_hold(u)
+        if isinstance(form, EnergyAt):
+            if not self.energies:
+                return f"a learned energy has no compiled form{_WHERE.get(self.device, '')}"
+            single = u is None or u.dtype == torch.float32
+            return missing or ("" if single and not learning else "a learned energy is compiled in float32 alone")
         if isinstance(form, Form):
             return missing or _lacking(self, form, () if u is None else tuple(u.shape), learning)
         return missing or ("" if self.learned is None or u is None else self.learned.lacks(form, u, learning))
@@ -221,9 +228,19 @@ REGISTRY = {
             Loops(("anisotropic", *EDGES, *SMOOTHED)),
             Loops((*VARIATIONAL, *EDGES), cells=("wide",), rho=-1, structures="one"),
             Loops(EVERY_LAW, dimension=3, rho=79, structures="one"),
+            Loops(VARIATIONAL, dimension=3, rho=-1, structures="own"),
+            Loops(
+                ("isotropic",),
+                dimension=3,
+                derivatives=("laplacian", "hessian"),
+                rho=-1,
+                structures="pointwise",
+                channels=False,
+            ),
             Loops((*VARIATIONAL, *EDGES), dimension=3, cells=("wide",), rho=-1, structures="one"),
         ),
         learned=Learned(channels=2, gives="back"),
+        energies=True,
     ),
     "triton": Capabilities(
         device="cuda",

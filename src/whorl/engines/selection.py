@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from whorl.engines.base import Engine, Steps
+from whorl.energies.learned import EnergyAt, Regulariser
+from whorl.engines.base import Engine, Steps, known_by
 from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, GatedNumbers, GatedStep, Numbers, Step
@@ -75,6 +76,17 @@ def apply(step: GatedStep, u: Tensor, numbers: GatedNumbers, engine: str = "auto
     return choose(step, u, engine, learning=step.learning(u, numbers)).apply(step, u, numbers)
 
 
+def energy(term: EnergyAt, u: Tensor, engine: str = "auto") -> Regulariser:
+    """A learned energy, for pictures like this one, as the engine of that name computes it.
+
+    >>> import torch, whorl
+    >>> term = whorl.load("energy-convex").energy.at(25.0)
+    >>> energy(term, torch.zeros(1, 1, 8, 8), "reference") is term
+    True
+    """
+    return choose(term, u, "reference" if transformed(u) and engine in ENGINES else engine).energy(term)
+
+
 def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
     """The engine that takes the step on this image, and its derivatives when learning.
 
@@ -94,7 +106,7 @@ def select(step: Step, u: Tensor, engine: str = "auto", *, learning: bool = Fals
     return choose(step, u, "reference" if engine in ENGINES and not _plain(u) else engine, learning=learning)
 
 
-def choose(step: Step | GatedStep, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
+def choose(step: Step | GatedStep | EnergyAt, u: Tensor, engine: str = "auto", *, learning: bool = False) -> Engine:
     """The same for a tensor that holds numbers, which PyTorch does not trace.
 
     >>> import torch, whorl
@@ -107,7 +119,7 @@ def choose(step: Step | GatedStep, u: Tensor, engine: str = "auto", *, learning:
     if engine == "reference":
         return ReferenceEngine()
     name = next((name for name in _HOMES if _HOMES[name][0] == u.device.type), "") if engine == "auto" else engine
-    form = step.form(u.dim() - 2) if isinstance(step, Step) else step.form
+    form = known_by(step, u)
     reason = form if isinstance(form, str) else _missing(name)
     if not reason:
         chosen = _engine(name)

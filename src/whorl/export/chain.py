@@ -132,7 +132,7 @@ def noise_text(levels: tuple[float, float]) -> str:
 
 
 def refuse(form: Form | str, *formats: str) -> Form:
-    """The form of a step, or an error that names the remedy where none of these formats (or of all) can hold it."""
+    """The form of a step; an error with the remedy where none of these formats (by default of all) can hold it."""
     missing = {name: REGISTRY[name].lacks(form) for name in FORMATS}
     if isinstance(form, Form) and not all(missing[name] for name in formats or FORMATS):
         return form

@@ -106,7 +106,9 @@ def squarable(u: Tensor, squared_norm: float, caller: str) -> Tensor:
 
 
 def _largest(u: Tensor, caller: str, where: str = "", remedy: str = REPLACE) -> float:
-    """The largest magnitude of a finite tensor."""
+    """The largest magnitude of a finite tensor; 0 where a graph is recorded, and nothing has a value yet."""
+    if recorded(u):
+        return 0.0
     # The extremes pass NaN and infinity on, and cost a twentieth of asking every pixel: less than a step. Small images
     # are left to NumPy, which takes one thread: the threads of PyTorch spin for a while after their work, while the
     # steps that follow need the processors.
@@ -119,6 +121,11 @@ def _largest(u: Tensor, caller: str, where: str = "", remedy: str = REPLACE) -> 
         bad = int((~torch.isfinite(u)).sum())
         raise ValueError(f"{caller}: the image holds {bad} NaN or infinite value(s){where}. {remedy}")
     return max(abs(low), abs(high))
+
+
+def recorded(u: Tensor) -> bool:
+    """Whether a CUDA graph is recorded of what happens to the tensor."""
+    return u.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 def number(value: Any, name: str, caller: str, low: float, high: float = math.inf, *, open_low: bool = False) -> float:

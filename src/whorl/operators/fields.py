@@ -3,7 +3,8 @@ r"""Learned maps between streams of fields: scalars, vectors and orientations go
 With a field of order :math:`m` written as a complex number :math:`z` that a turn by :math:`\theta` multiplies by
 :math:`e^{i m \theta}`, and a stencil :math:`T_d` of angular order :math:`d`, the products :math:`T_{n-m} z` and
 :math:`T_{n+m} \bar z` are fields of order :math:`n`; :math:`T_{-d}` is the conjugate of :math:`T_d`. Real weights keep
-mirror images, too. There are no other linear maps between fields that commute with turns and mirror images.
+mirror images, too. There are no other linear maps between fields that commute with turns and mirror images. Complex
+weights commute with turns alone: a digit and its mirror image are two things.
 """
 
 from collections.abc import Sequence
@@ -31,6 +32,12 @@ class Fielded(Operator):
 
     fields: tuple[int, ...]
     size: int
+    channels: int
+
+    @property
+    def mixing(self) -> list[Tensor]:
+        """The numbers that are learned."""
+        return list(self.parameters())
 
     @property
     def dimension(self) -> int:
@@ -76,10 +83,12 @@ class FieldMap(Fielded):
         Pixels along a side of the stencils; 1 mixes fields of equal order, pixel by pixel.
     frequency : float
         Up to which frequency the stencils are fitted, in cycles per pixel.
+    handed : bool
+        Whether weights are complex, so that mirror images may come out as something else.
 
     Guarantees
     ----------
-    Exact adjoint for any weights; quarter turns and mirror images carry over exactly.
+    Exact adjoint for any weights; quarter turns and (unless handed) mirror images carry over exactly.
 
     Examples
     --------
@@ -89,16 +98,22 @@ class FieldMap(Fielded):
     """
 
     def __init__(
-        self, stream: Sequence[int], fields: Sequence[int], size: int = 5, frequency: float = FREQUENCY
+        self,
+        stream: Sequence[int],
+        fields: Sequence[int],
+        size: int = 5,
+        frequency: float = FREQUENCY,
+        handed: bool = False,
     ) -> None:
         super().__init__()
         for name, counts in (("stream", stream), ("fields", fields)):
             if not counts or min(counts) < 0 or sum(counts) == 0:
                 raise ValueError(f"FieldMap({name}={tuple(counts)}): needs at least one field.")
         self.stream, self.fields, self.size = tuple(stream), tuple(fields), size
+        self.channels = components(stream)
         self.weights = nn.ParameterDict()
         products = [(n, m) for n in range(len(fields)) for m in range(len(stream)) if fields[n] and stream[m]]
-        made = {(n, m): _products(n, m, size, frequency) for n, m in products}
+        made = {(n, m): _products(n, m, size, frequency, handed) for n, m in products}
         for (n, m), basis in made.items():
             if len(basis):
                 start = torch.randn(fields[n], stream[m], len(basis))
@@ -144,11 +159,12 @@ class FieldMap(Fielded):
         return f"stream={self.stream}, fields={self.fields}, size={self.size}"
 
 
-def _products(n: int, m: int, size: int, frequency: float) -> Tensor:
+def _products(n: int, m: int, size: int, frequency: float, handed: bool) -> Tensor:
     r"""All products of a stencil with a field of order m that have order n, as real kernels ``(p, k_n, k_m, y, x)``."""
-    found = [_real(_stencils(n - m, size, frequency), 1.0)]
+    factors = (1, 1j) if handed and (n or m) else (1,)
+    found = [_real(factor * _stencils(n - m, size, frequency), 1.0) for factor in factors]
     if n and m:
-        found.append(_real(_stencils(n + m, size, frequency), -1.0))
+        found += [_real(factor * _stencils(n + m, size, frequency), -1.0) for factor in factors]
     return torch.cat(found)[:, : 1 + (n > 0), : 1 + (m > 0)]
 
 

@@ -48,7 +48,7 @@ class JoinedMap(SteerableMap):
 
     @property
     def mixing(self) -> list[Tensor]:
-        """Those of both maps, and zeros for channels that a map does not take."""
+        """The numbers of both maps, and zeros for channels that a map does not take."""
         after, before = self.channels - self.first.channels, self.channels - self.second.channels
         pad = torch.nn.functional.pad
         return [

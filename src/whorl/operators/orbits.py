@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from whorl.operators.fields import Fielded
 from whorl.operators.steerable import SteerableMap
 
 RADIUS = 2
@@ -45,9 +46,9 @@ class Factors(NamedTuple):
         return tuple(weight.shape[2] for weight in self.mixing)
 
 
-def factors(K: SteerableMap) -> Factors | None:
-    """The factors of an operator; None where its stencils have no such coefficients, as those in space."""
-    if K.dimension != 2:
+def factors(K: Fielded) -> Factors | None:
+    """The factors of an operator; None where there are none, as of stencils in space and streams of fields."""
+    if K.dimension != 2 or not isinstance(K, SteerableMap):
         return None
     taps = coefficients([K.taps(order) for order in range(len(K.fields))])
     return None if taps is None else Factors(taps, [weight.detach() for weight in K.mixing])

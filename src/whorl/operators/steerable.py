@@ -132,7 +132,17 @@ class SteerableMap(Fielded):
         return self.get_buffer(f"taps_{order}")
 
     def forward(self, u: Image) -> Responses:
-        return CONVOLUTION[self._dimension](mirror(u, self.radius), self.kernel(u.dtype))[:, None, None]
+        return self.inside(mirror(u, self.radius))[:, None, None]
+
+    def inside(self, u: Image) -> Tensor:
+        """The fields ``(n, k, y, x)`` of all pixels whose neighbours are there, without any border."""
+        fields: Tensor = CONVOLUTION[self._dimension](u, self.kernel(u.dtype))
+        return fields
+
+    def adjoint_inside(self, v: Tensor) -> Image:
+        """The adjoint of fields ``(n, k, y, x)`` at all pixels whose neighbours are there."""
+        u: Tensor = _TRANSPOSED[self._dimension](v, self.kernel(v.dtype), padding=2 * self.radius)
+        return u
 
     def adjoint(self, v: Responses) -> Image:
         if len(self.fields) == 1:
@@ -192,6 +202,6 @@ class SteerableMap(Fielded):
         return f"channels={self.channels}, fields={self.fields}, size={self.size}"
 
     def stencils(self, order: int) -> SteerableStencils:
-        """The stencils in use; those of a network from a file are the file's."""
+        """The stencils in use: of a network from a file they are those that the file holds."""
         fitted = self._stencils[order]
         return SteerableStencils(order, self.taps(order).detach().cpu().double(), fitted.errors, fitted.frequency)

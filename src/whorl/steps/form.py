@@ -1,9 +1,9 @@
 """A step in plain numbers, which engines compile, exports write down and the page shows: one form for plane and space.
 
-The form says what a step is; the registry of the engines says which of them can take it. Nothing here asks whether it
-is compiled. It holds whatever is structure → law → flux with derivatives after Gaussians: more than one scale and
-steering operators of their own in plane and space, derivatives of second order, and filters of any size, which have a
-name (``cell``).
+The form says what a step is; the registry of the engines says which engines can take it, and nothing here asks for
+that. Every step that is structure → law → flux with derivatives after Gaussians has a form: with several scales, with
+another operator that steers, in plane and space, with second derivatives, and with filters of any size, each of which
+has a name (``cell``).
 
 The second form, :class:`~whorl.steps.gated.GatedForm`, begins where stencils are trained: learned blocks have matrices
 of filters between channels, two operators that are not adjoint, and gates in the place of a diffusion tensor. Gates

@@ -52,7 +52,7 @@ class GatedStep:
     Parameters
     ----------
     analysis, synthesis : SteerableMap
-        :math:`K_1` and :math:`K_2`.
+        :math:`K_1` and :math:`K_2`; on streams of fields two FieldMap, which engines have not compiled.
     gate : Gated
         :math:`\Phi`.
     level : Tensor, optional
@@ -126,7 +126,7 @@ class GatedStep:
     def _form(self) -> GatedForm | str:
         first, second = factors(self.analysis), factors(self.synthesis)
         if first is None or second is None:
-            return "stencils in space, larger than 5x5, of other orders or without their symmetry have no compiled form"
+            return "stencils in space, larger than 5x5, of other orders, asymmetric or of fields have no compiled form"
         kinds = frozenset((each.dtype, each.device) for each in self.parameters())
         return GatedForm(self.analysis.channels, self.analysis.fields, self.gate.rho, first, second, kinds)
 

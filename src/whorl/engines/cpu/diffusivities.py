@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import by_literal, decay_series, exp2, fma, literal, one
+from whorl.engines.cpu.arithmetic import decay_series, exp2, fma, literal, one
+from whorl.engines.cpu.compiling import by_literal
 from whorl.engines.formulas import WORDS, Node, statements
 from whorl.engines.leaves import LEAVES
 

@@ -1,4 +1,4 @@
-"""The compiled engine for processors: forms in, tensors out."""
+"""The compiled engine for processors: forms in, tensors out. Rooms that a picture does not need are not imported."""
 
 import platform
 from collections.abc import Sequence
@@ -8,18 +8,16 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from whorl.energies.learned import EnergyAt, Regulariser
 from whorl.engines.base import Steps
-from whorl.engines.cpu.learned.gated import applied
 from whorl.engines.cpu.plane.by_strips import by_strips, diffusion_tensors
 from whorl.engines.cpu.plane.fields import fields_of, gradients
 from whorl.engines.cpu.plane.passes import held, in_passes
 from whorl.engines.cpu.plane.second_derivatives import by_second_derivatives
 from whorl.engines.cpu.plane.strips import ALONG, BACK, STEP
-from whorl.engines.cpu.plane.wide import wide_step
-from whorl.engines.cpu.space.volumes import advance_volume
-from whorl.engines.cpu.space.wide import wide_volume_step
+from whorl.engines.cpu.plane.wide import wide_steps
 from whorl.engines.cpu.threads import alone
-from whorl.engines.cpu.workspace import flat, fresh, precision
+from whorl.engines.cpu.workspace import flat, fresh, precision, turns
 from whorl.engines.differentiable import ForwardEngine, form_of
 from whorl.engines.reference import ReferenceEngine
 from whorl.steps import Form, GatedNumbers, GatedStep, Numbers, Step
@@ -30,7 +28,7 @@ class NumbaEngine(ForwardEngine):
 
     name = "numba"
 
-    def refusal(self, step: Step | GatedStep, u: Tensor, *, learning: bool = False) -> str:
+    def refusal(self, step: Step | GatedStep | EnergyAt, u: Tensor, *, learning: bool = False) -> str:
         missing = super().refusal(step, u, learning=learning)
         return missing or ("" if _has_fma() else "this processor has no fused multiply-add")
 
@@ -41,8 +39,8 @@ class NumbaEngine(ForwardEngine):
         step, steer, only = steps.step, u if steps.frozen else None, len(steps.numbers) == 1
         form, values, mixes = form_of(step), _values(step, steps.numbers), list(steps.mixes)
         if form.flux.cell == "wide":
-            free = _turns(steps, u, out)
-            return steps.one_by_one(u, lambda u, k: wide_step(form, u, values[k], free[k % 3], steer))
+            take, images = wide_steps(form, u, steer), _turns(steps, u, out)
+            return steps.one_by_one(u, lambda u, k: take(u, values[k], images[k]))
         if form.flux.order == 2 and (form.flux.name, form.diffusivity) != ("laplacian", "homogeneous"):
             into = out if only else None
             if steps.frozen:
@@ -63,17 +61,35 @@ class NumbaEngine(ForwardEngine):
         return steps.one_by_one(u, one).contiguous()
 
     def in_space(self, steps: Steps, u: Tensor, out: Tensor | None) -> Tensor:
+        from whorl.engines.cpu.space.composed import by_laplacians, by_scales
+        from whorl.engines.cpu.space.hessian import by_hessian
+        from whorl.engines.cpu.space.volumes import advance_volume
+        from whorl.engines.cpu.space.wide import wide_volume_step
+
         form, steer = form_of(steps.step, 3), u if steps.frozen else None
-        pairs = [each[:2] for each in _values(steps.step, steps.numbers)]
+        values = _values(steps.step, steps.numbers)
+        if form.flux.order == 2 or not form.flux.plain:
+            if steps.frozen or not all(all(each.seen) for each in values):  # a scale that steers nothing
+                return ReferenceEngine().advance(steps, u)
+            made = {"laplacian": by_laplacians, "hessian": by_hessian}.get(form.flux.name, by_scales)
+            return steps.one_by_one(u, lambda u, k: made(form, u, values[k]))
+        pairs = [each[:2] for each in values]
         if form.flux.cell == "wide":
-            free = _turns(steps, u, out)
-            return steps.one_by_one(u, lambda u, k: wide_volume_step(form, u, pairs[k], steer, free[k % 3]))
+            images = _turns(steps, u, out)
+            return steps.one_by_one(u, lambda u, k: wide_volume_step(form, u, pairs[k], steer, images[k]))
         if steps.step.fidelity is None and steps.step.kept is None:
             return advance_volume(form, u, pairs, steps.mixes, steer=steer, out=out)
         return steps.one_by_one(u, lambda u, k: advance_volume(form, u, [pairs[k]], steer=steer))
 
     def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
+        from whorl.engines.cpu.learned.gated import applied
+
         return applied(step, u, numbers)
+
+    def energy(self, term: EnergyAt) -> Regulariser:
+        from whorl.engines.cpu.learned.compiled_energy import CompiledEnergy
+
+        return CompiledEnergy(term)
 
     def pull_back(self, step: Step, u: Tensor, w: Tensor, numbers: Numbers) -> tuple[Tensor, Numbers]:
         form, given, out = form_of(step), numbers.plain(), torch.empty_like(u)
@@ -100,8 +116,8 @@ def _values(step: Step, numbers: Sequence[Numbers]) -> list[Numbers]:
 
 
 def _turns(steps: Steps, u: Tensor, out: Tensor | None) -> list[Tensor]:
-    """Every step looks back two iterates at most: three images take turns, and no memory is asked for anew."""
-    return [out] if len(steps.numbers) == 1 and out is not None else [fresh(u) for _ in steps.numbers[:3]]
+    """Where the steps put their results: mixed ones look back two images, and no memory is asked for anew."""
+    return turns(u, out, len(steps.numbers), 3 if steps.mixes else 2)
 
 
 def _smoothed(form: Form, u: Tensor, numbers: Numbers, into: Tensor | None, steer: Tensor | None) -> Tensor:

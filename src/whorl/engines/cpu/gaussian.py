@@ -8,7 +8,8 @@ written beside the row. Four taps are taken per pass over a row, so that the sum
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, put
+from whorl.engines.cpu.arithmetic import at, fma, put
+from whorl.engines.cpu.compiling import by_literal, compiled
 
 ONCE, TWICE = range(2)
 
@@ -28,8 +29,9 @@ plus_product = by_literal(_rounded_once, _rounded_twice)
 @compiled()
 def mirrored(i: int, size: int) -> int:
     """The index of the pixel that the half-sample mirror shows at position i, for any i."""
-    i %= 2 * size
-    return min(i, 2 * size - 1 - i)
+    while not 0 <= i < size:
+        i = -1 - i if i < 0 else 2 * size - 1 - i
+    return i
 
 
 @compiled()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whorl.engines.capabilities import VARIATIONAL
-from whorl.engines.cpu.arithmetic import compiled
+from whorl.engines.cpu.compiling import compiled
 from whorl.engines.cpu.diffusivities import value, written
 from whorl.engines.leaves import SPECTRA
 from whorl.steps import Form

@@ -9,7 +9,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put
+from whorl.engines.cpu.arithmetic import at, fma, put
+from whorl.engines.cpu.compiling import compiled
 
 Function = Callable[..., Any]
 

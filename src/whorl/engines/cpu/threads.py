@@ -68,6 +68,13 @@ def bands(height: int, images: int, shortest: int, work: int = WORTHWHILE) -> li
     return list(pairwise(edges))
 
 
+def batches(height: int, images: int, shortest: int, work: int) -> list[tuple[range, int, int]]:
+    """Images and their rows, as parts that take long enough to be worth a call: several small images are one part."""
+    together = max(1, min(images // (2 * _threads()), 4 * WORTHWHILE // (height * work)))
+    groups = [range(i, min(i + together, images)) for i in range(0, images, together)]
+    return [(group, *rows) for group in groups for rows in bands(height, images, shortest, work)]
+
+
 def split(length: int, longest: int, multiple: int) -> list[tuple[int, int]]:
     """Equal parts, not longer than ``longest`` by much, with edges at multiples."""
     count = max(1, -(-length // longest))

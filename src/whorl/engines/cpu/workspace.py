@@ -19,14 +19,14 @@ LINE = 64
 _local = threading.local()
 
 
-def room(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> list[np.ndarray[Any, Any]]:
-    """Uninitialised arrays of these sizes, valid until this thread asks again."""
+def room(sizes: tuple[int, ...], dtype: np.dtype[Any], of: str = "") -> list[np.ndarray[Any, Any]]:
+    """Uninitialised arrays of these sizes, valid until this thread asks again, ``of`` the same."""
     total = sum(sizes)
-    kept: np.ndarray[Any, Any] | None = getattr(_local, dtype.char, None)
+    kept: np.ndarray[Any, Any] | None = getattr(_local, dtype.char + of, None)
     if kept is None or kept.size < total:
         kept = _aligned(total, dtype)
         if kept.nbytes <= KEPT:
-            setattr(_local, dtype.char, kept)
+            setattr(_local, dtype.char + of, kept)
     ends = list(accumulate(sizes))
     return [kept[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
@@ -34,6 +34,16 @@ def room(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> list[np.ndarray[Any, A
 def fresh(like: Tensor) -> Tensor:
     """An uninitialised tensor of the same kind. NumPy asks for huge pages where it is large: far fewer page faults."""
     return torch.from_numpy(np.empty(like.shape, like.numpy().dtype))
+
+
+def turns(u: Tensor, out: Tensor | None, count: int, back: int) -> list[Tensor]:
+    """Where ``count`` steps put their results, of which the last is fresh, or ``out``.
+
+    The others take turns in room that this thread keeps; each step reads the results of the last ``back`` steps.
+    """
+    between = room((u.numel(),) * min(back, count - 1), u.numpy().dtype, "images")
+    images = [torch.from_numpy(each).view(u.shape) for each in between]
+    return [images[k % back] for k in range(count - 1)] + [fresh(u) if out is None else out] * min(count, 1)
 
 
 def flat(u: Tensor) -> np.ndarray[Any, Any]:

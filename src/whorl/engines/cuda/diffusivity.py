@@ -165,17 +165,18 @@ def tensor(j11, j12, j22, i2, floor, LAW: tl.constexpr):
     An edge-enhancing law is that of a single gradient; `floor` is the further number of a law of eigenvalues.
     """
     KIND: tl.constexpr = LAW.kind
+    NAME: tl.constexpr = LAW.name  # older Tritons hand on no text out of a tuple
     if KIND == "":
         a, b, c = j11, j12, j22
-    elif LAW.name == "uncoupled":
+    elif NAME == "uncoupled":
         a = diffusivity(j11, i2, KIND)
         b = tl.zeros_like(a)
         c = diffusivity(j22, i2, KIND)
-    elif LAW.name == "isotropic":
+    elif NAME == "isotropic":
         a = diffusivity(j11 + j22, i2, KIND)
         b = tl.zeros_like(a)
         c = a
-    elif LAW.name == "edge-enhancing":
+    elif NAME == "edge-enhancing":
         m = 0.5 * (j11 + j22)
         h = divided_difference(m, m, diffusivity(2.0 * m, i2, KIND), 1.0, i2, KIND)
         a = 1.0 + h * j11
@@ -184,7 +185,7 @@ def tensor(j11, j12, j22, i2, floor, LAW: tl.constexpr):
     else:
         m, d, delta = parted(j11, j12, j22)
         if LAW.together >= 0.0:
-            mean, rise = spectrum(m + delta, tl.maximum(m - delta, 0.0), 2.0 * delta, floor, i2, KIND, LAW.name)
+            mean, rise = spectrum(m + delta, tl.maximum(m - delta, 0.0), 2.0 * delta, floor, i2, KIND, NAME)
             h = rise / tl.maximum(2.0 * delta, tl.maximum(LAW.together * (m + delta), 1e-37))
         else:
             upper = diffusivity(m + delta, i2, KIND)

@@ -2,12 +2,15 @@
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import replace
 from functools import cache, lru_cache
 
 import torch
+import triton
 from torch import Tensor
 
+from whorl.energies import EnergyAt
 from whorl.engines.base import Steps
 from whorl.engines.capabilities import VOLUME
 from whorl.engines.cuda.learned.gated import applied, lacks_room
@@ -42,11 +45,11 @@ class TritonEngine(CompiledEngine):
     def __init__(self) -> None:
         self._found: dict[tuple[object, ...], str] = {}
 
-    def refusal(self, step: Step | GatedStep, u: Tensor, *, learning: bool = False) -> str:
+    def refusal(self, step: Step | GatedStep | EnergyAt, u: Tensor, *, learning: bool = False) -> str:
         lacking = super().refusal(step, u, learning=learning)
         if isinstance(step, GatedStep):
             return lacking or lacks_room(step, u)
-        if lacking or u.dim() == VOLUME:
+        if lacking or u.dim() == VOLUME or isinstance(step, EnergyAt):
             return lacking
         scales, size = len(form_of(step).flux.taps), u[0].numel()
         if u.is_cuda:
@@ -65,7 +68,11 @@ class TritonEngine(CompiledEngine):
         if key not in self._found:
             if u.is_cuda and torch.cuda.is_current_stream_capturing():
                 return "its kernels have not been checked before a CUDA graph was recorded"
-            self._found[key] = self._difference(step, u, learning)
+            try:
+                self._found[key] = self._difference(step, u, learning)
+            except triton.CompilationError as fault:
+                self._found[key] = f"its kernels do not compile by Triton {triton.__version__}"
+                _log.error("%s (%s). Please report this: %s", self._found[key], form_of(step), fault)
         return self._found[key]
 
     def _difference(self, step: Step, u: Tensor, learning: bool) -> str:
@@ -78,7 +85,8 @@ class TritonEngine(CompiledEngine):
         if u.is_cuda:
             part = _turns(form_of(step), probe)[0]
             coefficients = _coefficients(step, Numbers(0.05)).detach()
-            Launches(form_of(step), part).compile_together(part, coefficients, learning=learning)
+            # A copy of the context: what Triton changes in it must not stay when a kernel does not compile.
+            copy_context().run(Launches(form_of(step), part).compile_together, part, coefficients, learning=learning)
         for engine in (self, ReferenceEngine()):
             with torch.enable_grad():
                 x = probe.clone().requires_grad_(learning)

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whorl.engines.cpu.arithmetic import at, compiled, put, source_stamp
+from whorl.engines.cpu.arithmetic import at, put
+from whorl.engines.cpu.compiling import compiled, source_stamp
 from whorl.engines.cpu.learned import gates as loops
 from whorl.engines.cpu.learned.gated import Tile, cut, five_lines, groups, stepped
 from whorl.engines.cpu.learned.lanes import LANES

@@ -18,7 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whorl.engines.cpu.arithmetic import at, compiled, expect, fma, put, source_stamp, zero
+from whorl.engines.cpu.arithmetic import at, expect, fma, put, zero
+from whorl.engines.cpu.compiling import compiled, source_stamp
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.learned import gates as loops
 from whorl.engines.cpu.learned.lanes import LANES

@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, exp2, fma, half, literal, log1p, one, put, two, zero
+from whorl.engines.cpu.arithmetic import at, exp2, fma, half, literal, log1p, one, put, two, zero
+from whorl.engines.cpu.compiling import compiled
 from whorl.engines.cpu.rows import each, each_within
 
 _quarter, _to_base_two = literal(0.25), literal(1 / math.log(2))

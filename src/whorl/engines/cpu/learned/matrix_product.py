@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from whorl.engines.cpu.arithmetic import compiled, intrinsic
+from whorl.engines.cpu.compiling import compiled, intrinsic
 from whorl.engines.cpu.learned.lanes import LANES, memories, nothing, rounds, sums_over_lanes
 from whorl.operators.orbits import GROUP
 

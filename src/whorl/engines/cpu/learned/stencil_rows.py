@@ -8,7 +8,7 @@ from typing import Any
 
 from numba import types
 
-from whorl.engines.cpu.arithmetic import intrinsic
+from whorl.engines.cpu.compiling import intrinsic
 from whorl.engines.cpu.learned.lanes import LANES, memories, nothing, rounds
 from whorl.operators.orbits import EQUAL, ODD, OPPOSITE, TWICE_ODD
 

@@ -13,7 +13,8 @@ uncoupled activations have b = 0, isotropic ones a = c as well, and keep only th
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put, zero
+from whorl.engines.cpu.arithmetic import at, fma, put, zero
+from whorl.engines.cpu.compiling import compiled
 from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC, UNCOUPLED
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from whorl.engines.cpu.arithmetic import at, compiled, put
+from whorl.engines.cpu.arithmetic import at, put
+from whorl.engines.cpu.compiling import compiled
 from whorl.engines.cpu.gaussian import ONCE, smooth_across, smooth_rows
 from whorl.engines.cpu.plane.rows import structure
 

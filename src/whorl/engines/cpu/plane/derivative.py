@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, half, one, put, zero
+from whorl.engines.cpu.arithmetic import at, fma, half, one, put, zero
+from whorl.engines.cpu.compiling import compiled
 from whorl.engines.cpu.plane.cells import bilinear, collect, combined, entries, flow, haar, measure, spread
 
 

@@ -13,7 +13,8 @@ Only the direction is divided by :math:`\delta`, so equal eigenvalues need no sp
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, by_literal, compiled, fma, half, one, put, tiny, zero
+from whorl.engines.cpu.arithmetic import at, fma, half, one, put, tiny, zero
+from whorl.engines.cpu.compiling import by_literal, compiled
 from whorl.engines.cpu.diffusivities import secant, slope, value
 from whorl.engines.cpu.plane.cells import entries, store
 from whorl.engines.cpu.plane.tensors import parted

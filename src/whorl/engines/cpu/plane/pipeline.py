@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, one, put, source_stamp, zero
+from whorl.engines.cpu.arithmetic import at, one, put, zero
+from whorl.engines.cpu.compiling import compiled, source_stamp
 from whorl.engines.cpu.plane import rows as loops
 from whorl.engines.cpu.plane.cells import geometry
 from whorl.engines.cpu.rows import copy_row

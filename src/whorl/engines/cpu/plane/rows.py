@@ -6,7 +6,8 @@ Each loop is short and plain enough to be vectorised. A chunk of n pixels has n 
 from typing import Any
 
 from whorl.engines.cpu import rows
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put
+from whorl.engines.cpu.arithmetic import at, fma, put
+from whorl.engines.cpu.compiling import compiled
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.plane.cells import collect, entries, flow, haar, joint, measure, meet, spread, store
 from whorl.engines.cpu.plane.tensors import respond

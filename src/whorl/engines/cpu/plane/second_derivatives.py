@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from whorl.engines.cpu.arithmetic import at, compiled, literal, put, source_stamp, two
+from whorl.engines.cpu.arithmetic import at, literal, put, two
+from whorl.engines.cpu.compiling import compiled, source_stamp
 from whorl.engines.cpu.diffusivities import KINDS, amplitude, rate, value
 from whorl.engines.cpu.plane.rows import load_row
 from whorl.engines.cpu.threads import bands, run, split

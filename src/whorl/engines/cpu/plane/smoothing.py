@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from whorl.engines.cpu.arithmetic import compiled, source_stamp
+from whorl.engines.cpu.compiling import compiled, source_stamp
 from whorl.engines.cpu.gaussian import TWICE, smooth_columns, smooth_rows
-from whorl.engines.cpu.threads import bands, run
+from whorl.engines.cpu.threads import batches, run
 from whorl.engines.cpu.workspace import flat, fresh, room
 
 
@@ -27,11 +27,11 @@ def smoothed(u: Tensor, weights: Sequence[float], across: Sequence[float] | None
     pad = -(-(len(other) - 1) // LINE) * LINE
     kernel = rows()
 
-    def work(plane: int, r0: int, r1: int) -> None:
+    def work(planes: range, r0: int, r1: int) -> None:
         (row,) = room((W + 2 * pad,), source.dtype)
-        kernel(source, result, plane * H * W, H, W, r0, r1, taps, other, row, pad)
+        kernel(source, result, (planes.start, planes.stop, H, W, r0, r1), taps, other, row, pad)
 
-    run(work, [(plane, r0, r1) for plane in range(n * C) for r0, r1 in bands(H, n * C, 8)])
+    run(work, batches(H, n * C, 8, W))
     return out
 
 
@@ -41,17 +41,18 @@ LINE = 16
 
 @cache
 def rows() -> Callable[..., int]:
-    """The kernel: rows ``r0 <= y < r1`` of the plane at ``base``; ``row`` has room for ``pad`` pixels on each side."""
+    """The kernel: rows ``r0 <= y < r1`` of some planes; ``row`` has room for ``pad`` pixels on each side."""
     stamp = source_stamp()
 
     @compiled(cache=True)
-    def kernel(
-        u: Any, out: Any, base: int, H: int, W: int, r0: int, r1: int, taps: Any, other: Any, row: Any, pad: int
-    ) -> int:  # fmt: skip
+    def kernel(u: Any, out: Any, window: Any, taps: Any, other: Any, row: Any, pad: int) -> int:
+        first, last, H, W, r0, r1 = window
         R, S = taps.shape[0] - 1, other.shape[0] - 1
-        for y in range(r0, r1):
-            smooth_columns(TWICE, u, base, 0, W, y, H, W, taps, 0, R, row, pad, S)
-            smooth_rows(TWICE, row, pad, other, 0, S, out, base + y * W, W)
+        for plane in range(first, last):
+            base = plane * H * W
+            for y in range(r0, r1):
+                smooth_columns(TWICE, u, base, 0, W, y, H, W, taps, 0, R, row, pad, S)
+                smooth_rows(TWICE, row, pad, other, 0, S, out, base + y * W, W)
         return stamp
 
     return kernel

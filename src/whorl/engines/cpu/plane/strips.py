@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, put, source_stamp
+from whorl.engines.cpu.arithmetic import at, fma, put
+from whorl.engines.cpu.compiling import compiled, source_stamp
 from whorl.engines.cpu.gaussian import ONCE, smooth_columns, smooth_rows
 from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
 from whorl.engines.cpu.plane.cells import geometry

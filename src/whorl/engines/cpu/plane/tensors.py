@@ -9,7 +9,8 @@ Edge-enhancing diffusion has :math:`I + h[0, \mathrm{tr} J]\, J` of a single gra
 import math
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import by_literal, compiled, fma, half, inverse_power, literal, one, power, tiny, zero
+from whorl.engines.cpu.arithmetic import fma, half, inverse_power, literal, one, power, tiny, zero
+from whorl.engines.cpu.compiling import by_literal, compiled
 from whorl.engines.cpu.diffusivities import value
 from whorl.engines.cpu.laws import spectra
 from whorl.engines.leaves import SPECTRA

@@ -5,6 +5,9 @@ come of this along x. Fluxes go back the same way, along x first; each row of ce
 pixels. Rows have mirrored cells at either end, and above and below the image: fluxes of a mirrored image are mirrored,
 so that plain sums of taps and fluxes give the adjoint, with no boundary case and for images of any size.
 
+Three loops go along a row: details and their structure, the tensor, fluxes and pixels. A number takes long from details
+to pixels, and one loop for all would wait for it.
+
 Filters are multiplied by 16, 24 and 8 (average, derivative, third difference), so that their taps are whole numbers:
 details and fluxes are ``UNIT`` times those of ``cells``, and geometry, laws and numbers are those of compact ones.
 """
@@ -15,7 +18,8 @@ from typing import Any
 
 from torch import Tensor
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, literal, one, put, source_stamp, zero
+from whorl.engines.cpu.arithmetic import at, expect, fma, literal, one, put, zero
+from whorl.engines.cpu.compiling import compiled, source_stamp
 from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
 from whorl.engines.cpu.plane.by_strips import scale_of
 from whorl.engines.cpu.plane.cells import flow, geometry, measure
@@ -23,9 +27,8 @@ from whorl.engines.cpu.plane.fields import coefficients, constants, fields_of, k
 from whorl.engines.cpu.plane.rows import load_row
 from whorl.engines.cpu.plane.smoothing import smoothed
 from whorl.engines.cpu.plane.tensors import respond
-from whorl.engines.cpu.rows import structures
-from whorl.engines.cpu.threads import bands, run, split
-from whorl.engines.cpu.workspace import flat, fresh, precision, room
+from whorl.engines.cpu.threads import batches, run, split
+from whorl.engines.cpu.workspace import flat, precision, room
 from whorl.steps import Form, Numbers
 
 UNIT = 192.0
@@ -35,49 +38,58 @@ LANE, WIDEST, FULL = 1104, 1024, 16
 """How far apart lanes of a buffer lie: constant, so that the compiler sees that they never overlap. Loops over cells go
 on to a multiple of ``FULL``, in lanes that are filled with zeros first: single cells at the end would take longer."""
 
-SCRATCH, MEMBER, EACH = 3, 4, 14
-"""Lanes of the buffer: three entries of the tensor and a row that nobody reads, then ``EACH`` for each plane: four rows
-of pixels, four of what steers, three details or fluxes, three sums."""
+BEFORE, FIRST = 10, 13
+"""Places in lanes of the first pixel and of the first cell: pixels that are completed start a line of the caches."""
+
+MEMBER, EACH = 3, 14
+"""Lanes of the buffer: three entries of the tensor, then ``EACH`` for each plane: four rows of pixels, four of what
+steers, three details, three sums."""
 
 STEERING, OWN, SUMS = 4 * LANE, 8 * LANE, 11 * LANE
 
 _three, _nine, _twelve, _steep = literal(3.0), literal(9.0), literal(12.0), literal(27.0)
 
 
-def wide_step(
-    form: Form, u: Tensor, numbers: Numbers, into: Tensor | None = None, steer: Tensor | None = None
-) -> Tensor:
-    """The image after one step; ``steer`` is the image that steers it, where that is another one."""
+def wide_steps(form: Form, u: Tensor, steer: Tensor | None = None) -> Callable[[Tensor, Numbers, Tensor], Tensor]:
+    """What takes a step on images like u, by its numbers, into a tensor that it returns.
+
+    ``steer`` is the image that steers all steps, where that is another one.
+    """
     n, C, H, W = u.shape
-    out = fresh(u) if into is None else into
-    where = fields_of(form, C, precision(u))
-    (weights, factors, rate, unit), real = constants(form, where, numbers), where.taps.dtype
-    scale = scale_of(form, float(unit))
-    weight = real.type(weights[where.seen[0, 0]] * scale / UNIT**2)
-    factor = real.type(-factors[where.moved[0, 0]] / UNIT**2)
+    where, gaussian = fields_of(form, C, precision(u)), form.structure.taps[0]
     k, k_seen = coefficients(form.flux, form.gamma, precision(u)), coefficients(form.structure, 0.0, precision(u))
-    given = k, k_seen, weight, factor, rate / real.type(scale), real.type(1)
-    steering = u if steer is None else steer
-    gaussian = form.structure.taps[0]
-    if any(len(along) > 1 for along in gaussian):
-        steering = smoothed(steering, *gaussian)
-    pixels, seen, result = flat(u), flat(steering), flat(out)
+    real, smooth = where.taps.dtype, any(len(along) > 1 for along in gaussian)
+    seen = None if steer is None else flat(smoothed(steer, *gaussian) if smooth else steer)
     members = C if form.couple_channels else 1
     kernel = rows(*kind(form), form.pointwise and steer is None)
+    columns = split(W, WIDEST, 16)
+    tasks = [(*part, *cut) for part in batches(H, n * C // members, 16, 16 * members * W) for cut in columns]
 
-    def work(group: int, r0: int, r1: int, c0: int, c1: int) -> None:
-        (buffer,) = room(((MEMBER + EACH * members) * LANE,), real)
-        kernel((pixels, seen, result), (group * members * H * W, members, H, W, r0, r1, c0, c1), given, buffer)
+    @cache
+    def given(numbers: Numbers) -> tuple[Any, ...]:
+        weights, factors, rate, unit = constants(form, where, numbers)
+        scale = scale_of(form, float(unit))
+        weight = real.type(weights[where.seen[0, 0]] * scale / UNIT**2)
+        factor = real.type(-factors[where.moved[0, 0]] / UNIT**2)
+        return k, k_seen, weight, factor, rate / real.type(scale), real.type(1)
 
-    groups, columns = n * C // members, split(W, WIDEST, 16)
-    parts = [(r0, r1, c0, c1) for r0, r1 in bands(H, groups, 16, 16 * members * W) for c0, c1 in columns]
-    run(work, [(group, *part) for group in range(groups) for part in parts])
-    return out
+    def take(u: Tensor, numbers: Numbers, into: Tensor) -> Tensor:
+        steering = flat(smoothed(u, *gaussian) if smooth else u) if seen is None else seen
+        arrays, numbers_ = (flat(u), steering, flat(into)), given(numbers)
+
+        def work(groups: range, *window: int) -> None:
+            (buffer,) = room(((MEMBER + EACH * members) * LANE,), real)
+            kernel(arrays, (groups.start, groups.stop, members, H, W, *window), numbers_, buffer)
+
+        run(work, tasks)
+        return into
+
+    return take
 
 
 @cache
 def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
-    """The kernel: rows ``r0 <= y < r1``, columns ``c0 <= x < c1`` of coupled planes, from the place ``first`` on.
+    """The kernel: rows ``r0 <= y < r1``, columns ``c0 <= x < c1`` of some groups of coupled planes.
 
     ``seen`` steers; where it is the image itself (``alike``) details are found once. ``weight`` is that of a field in
     the structure, ``factor`` that of the flux in the step, less than zero.
@@ -87,47 +99,46 @@ def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
     @compiled(cache=True)
     def kernel(arrays: Any, window: Any, numbers: Any, x: Any) -> int:
         u, seen, out = arrays
-        first, members, H, W, r0, r1, c0, c1 = window
+        begin, end, members, H, W, r0, r1, c0, c1 = window
         k, k_seen, weight, factor, rate, more = numbers
         n, k, k_seen = c1 - c0, geometry(k), geometry(k_seen)
-        cells = -(-(n + 3) // FULL) * FULL
-        alone = alike and members == 1
+        cells = -(-(n + FULL) // FULL) * FULL
         for j in range(x.shape[0]):
             put(x, j, zero(factor))
-        for i in range(r0 - 3, r1 + 3):
-            # Row i of pixels arrives; cells lie between the rows i - 3 to i.
-            for m in range(members):
-                plane, lane = first + m * H * W, (MEMBER + EACH * m) * LANE
-                load_row(u, plane, H, W, i, c0 - 3, x, lane + i % 4 * LANE, n + 6)
-                if not alike:
-                    load_row(seen, plane, H, W, i, c0 - 3, x, lane + STEERING + i % 4 * LANE, n + 6)
-            if i < r0:
-                continue
-            for m in range(members):
-                lane = (MEMBER + EACH * m) * LANE
-                place = around(lane if alike else lane + STEERING, i)
-                if alone:
-                    fluxes_alone(law, kind, x, place, lane + OWN, cells, k, weight, rate, more)
-                else:
-                    details(x, place, lane + OWN, cells)
-                    structure(law, m == 0, x, lane + OWN, cells, weight, k_seen, x)
-            if not alone:
+        for group in range(begin, end):
+            first = group * members * H * W
+            for i in range(r0 - 3, r1 + 3):
+                # Row i of pixels arrives; cells lie between the rows i - 3 to i.
+                for m in range(members):
+                    plane, lane = first + m * H * W, (MEMBER + EACH * m) * LANE + i % 4 * LANE + BEFORE
+                    expect_row(u, plane + (i + 2) * W + c0, n)
+                    expect_row(out, plane + (i - 1) * W + c0, n)
+                    load_row(u, plane, H, W, i, c0 - 3, x, lane, n + 6)
+                    if not alike:
+                        load_row(seen, plane, H, W, i, c0 - 3, x, lane + STEERING, n + 6)
+                if i < r0:
+                    continue
+                for m in range(members):
+                    lane = (MEMBER + EACH * m) * LANE
+                    place = around(lane if alike else lane + STEERING, i)
+                    details(True, law, m == 0, x, place, lane + OWN, cells, weight, k_seen)
                 tensor(law, kind, cells, x, rate, more)
-            for m in range(members):
-                plane, lane = first + m * H * W, (MEMBER + EACH * m) * LANE
-                if not alike:
-                    details(x, around(lane, i), lane + OWN, cells)
-                # The first three rows of cells complete no pixels.
-                pixels, result, target = lane + (i - 3) % 4 * LANE + 3, x, SCRATCH * LANE
-                if i >= r0 + 3:
-                    result, target = out, plane + (i - 3) * W + c0
-                if alone:
-                    back_kept(law, x, lane, n, k, pixels, result, target, factor)
-                else:
-                    back_under(law, x, lane, n, k, pixels, result, target, factor)
+                for m in range(members):
+                    lane = (MEMBER + EACH * m) * LANE
+                    if not alike:
+                        details(False, law, True, x, around(lane, i), lane + OWN, cells, weight, k_seen)
+                    # The first three rows of cells complete no pixels: their place is overwritten.
+                    back(law, x, lane, n, k, u, out, first + (m * H + max(i - 3, r0)) * W + c0, factor)
         return stamp
 
     return kernel
+
+
+@compiled(inside=True)
+def expect_row(u: Any, place: int, n: int) -> None:
+    """Tell the processor that n pixels of a row will be read, or written, soon."""
+    for j in range(0, n, FULL):
+        expect(u, place + j)
 
 
 @compiled(inside=True)
@@ -183,13 +194,19 @@ def between(first: Any, second: Any, third_: Any, fourth: Any) -> Any:
 
 
 @compiled()
-def details(x: Any, place: Any, own: int, n: int) -> None:
-    """The details of n cells, in three lanes."""
-    first, second, near = column(x, place, 0), column(x, place, 1), column(x, place, 2)
+def details(
+    structured: bool, law: int, first: bool, x: Any, place: Any, own: int, n: int, w: float, k: Any
+) -> None:  # fmt: skip
+    """The details of n cells, in three lanes; if ``structured``, w times their structure is added to the tensor."""
+    o = zero(w)
+    early, middle, late = (o, o, o), (o, o, o), (o, o, o)
     for j in range(n):
-        far = column(x, place, j + 3)
-        keep(x, own, j, between(first, second, near, far))
-        first, second, near = second, near, far
+        last = column(x, place, j)
+        cell = between(early, middle, late, last)
+        early, middle, late = middle, late, last
+        keep(x, own, j, cell)
+        if structured:
+            collect(law, first, j, x, w, measure(law, cell, k))
 
 
 @compiled(inside=True)
@@ -226,7 +243,7 @@ def collect(law: int, first: bool, j: int, x: Any, w: float, tensor: Any) -> Non
         put(x, 2 * LANE + j, w * c if first else fma(w, c, C))
 
 
-@compiled(inside=True)
+@compiled()
 def tensor(law: int, kind: int, n: int, x: Any, rate: float, more: float) -> None:
     """Replace the structure of n cells by the diffusion tensor."""
     for j in range(n):
@@ -234,53 +251,22 @@ def tensor(law: int, kind: int, n: int, x: Any, rate: float, more: float) -> Non
         collect(law, True, j, x, one(rate), D)
 
 
-structure = structures(found, measure, collect)
-
-
 @compiled(inside=True)
-def fluxes_alone(
-    law: int, kind: int, x: Any, place: Any, own: int, n: int, k: Any, w: float, rate: float, more: float
-) -> None:
-    """The fluxes of n cells of a field that is coupled with no other and steers itself, in three lanes."""
-    first, second, near = column(x, place, 0), column(x, place, 1), column(x, place, 2)
-    for j in range(n):
-        far = column(x, place, j + 3)
-        cell = between(first, second, near, far)
-        xx, xy, yy = measure(law, cell, k)
-        P, Q, R = flow(law, respond(law, kind, (w * xx, w * xy, w * yy), rate, more), cell, k)
-        keep(x, own, j, (P, Q, _twelve(R) * R))
-        first, second, near = second, near, far
-
-
-@compiled(inside=True)
-def kept(law: int, x: Any, own: int, j: int, k: Any) -> Any:
-    """The flux that is at hand."""
-    return found(x, own, j)
-
-
-@compiled(inside=True)
-def under(law: int, x: Any, own: int, j: int, k: Any) -> Any:
-    """The flux of the details that are at hand."""
+def flux(law: int, x: Any, own: int, j: int, k: Any) -> Any:
+    """The flux of cell j, whose details are at hand."""
     P, Q, R = flow(law, entries(law, j, x), found(x, own, j), k)
     return P, Q, _twelve(R) * R
 
 
-def backward(flux: Callable[..., Any]) -> Callable[..., Any]:
-    """A loop that adds the fluxes of a row of cells to the sums of four rows of pixels, and completes the first."""
-
-    @compiled(inside=True)
-    def back(law: int, x: Any, lane: int, n: int, k: Any, pixels: int, out: Any, target: int, factor: float) -> None:
-        own, sums = lane + OWN, lane + SUMS
-        p0, q0, r0 = flux(law, x, own, 0, k)
-        p1, q1, r1 = flux(law, x, own, 1, k)
-        p2, q2, r2 = flux(law, x, own, 2, k)
-        for j in range(n):
-            p3, q3, r3 = flux(law, x, own, j + 3, k)
-            a, d, t = -derivative(p0, p1, p2, p3), average(q0, q1, q2, q3), -third(r0, r1, r2, r3)
-            p0, p1, p2, q0, q1, q2, r0, r1, r2 = p1, p2, p3, q1, q2, q3, r1, r2, r3
-            put(out, target + j, fma(factor, passed(x, sums + j, LANE, a, d, t), at(x, pixels + j)))
-
-    return back
-
-
-back_kept, back_under = backward(kept), backward(under)
+@compiled()
+def back(law: int, x: Any, lane: int, n: int, k: Any, u: Any, out: Any, place: int, factor: float) -> None:
+    """Add the fluxes of a row of cells to the sums of four rows of pixels, and complete the first of them."""
+    own, sums = lane + OWN, lane + SUMS
+    p0, q0, r0 = flux(law, x, own, FIRST, k)
+    p1, q1, r1 = flux(law, x, own, FIRST + 1, k)
+    p2, q2, r2 = flux(law, x, own, FIRST + 2, k)
+    for j in range(n):
+        p3, q3, r3 = flux(law, x, own, FIRST + 3 + j, k)
+        a, d, t = -derivative(p0, p1, p2, p3), average(q0, q1, q2, q3), -third(r0, r1, r2, r3)
+        p0, p1, p2, q0, q1, q2, r0, r1, r2 = p1, p2, p3, q1, q2, q3, r1, r2, r3
+        put(out, place + j, fma(factor, passed(x, sums + j, LANE, a, d, t), at(u, place + j)))

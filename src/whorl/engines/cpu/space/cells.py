@@ -15,7 +15,8 @@ and so on. Laws are literals: uncoupled activations have a diagonal tensor, isot
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, zero
+from whorl.engines.cpu.arithmetic import at, fma, one, put, zero
+from whorl.engines.cpu.compiling import compiled
 from whorl.engines.cpu.laws import ISOTROPIC, UNCOUPLED
 
 LANE = 720

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, put, source_stamp, zero
+from whorl.engines.cpu.arithmetic import at, put, zero
+from whorl.engines.cpu.compiling import compiled, source_stamp
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.laws import ANISOTROPIC, ISOTROPIC
 from whorl.engines.cpu.plane.pipeline import LINE

@@ -7,7 +7,8 @@ plane behind. Rows hold at most ``LANE`` voxels; each loop is plain enough to be
 from typing import Any
 
 from whorl.engines.cpu import rows
-from whorl.engines.cpu.arithmetic import at, compiled, put
+from whorl.engines.cpu.arithmetic import at, put
+from whorl.engines.cpu.compiling import compiled
 from whorl.engines.cpu.laws import ANISOTROPIC, RANK_ONE
 from whorl.engines.cpu.space.cells import LANE, collect, entries, flow, haar, measure, meet, store
 from whorl.engines.cpu.space.tensors import axis, respond

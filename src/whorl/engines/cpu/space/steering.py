@@ -7,7 +7,8 @@ sign in the mirror need no special case.
 
 from typing import Any
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, zero
+from whorl.engines.cpu.arithmetic import at, fma, one, put, zero
+from whorl.engines.cpu.compiling import compiled
 from whorl.engines.cpu.gaussian import ONCE, mirror_columns, mirrored, smooth_across, smooth_rows
 from whorl.engines.cpu.laws import ISOTROPIC
 from whorl.engines.cpu.space.cells import LANE

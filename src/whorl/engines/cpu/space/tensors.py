@@ -12,19 +12,8 @@ import math
 from typing import Any
 
 from whorl.activations.enhancing import TOGETHER
-from whorl.engines.cpu.arithmetic import (
-    by_literal,
-    compiled,
-    farthest_root,
-    fma,
-    half,
-    inverse_power,
-    literal,
-    one,
-    tiny,
-    two,
-    zero,
-)
+from whorl.engines.cpu.arithmetic import farthest_root, fma, half, inverse_power, literal, one, tiny, two, zero
+from whorl.engines.cpu.compiling import by_literal, compiled
 from whorl.engines.cpu.diffusivities import value
 from whorl.engines.cpu.laws import spectra
 from whorl.engines.cpu.plane.tensors import parted as plane_parted

@@ -14,7 +14,8 @@ from typing import Any
 
 from torch import Tensor
 
-from whorl.engines.cpu.arithmetic import at, compiled, fma, one, put, source_stamp, zero
+from whorl.engines.cpu.arithmetic import at, fma, one, put, zero
+from whorl.engines.cpu.compiling import compiled, source_stamp
 from whorl.engines.cpu.gaussian import mirrored
 from whorl.engines.cpu.plane.fields import kind
 from whorl.engines.cpu.plane.smoothing import smoothed
