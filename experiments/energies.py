@@ -1,7 +1,7 @@
 """Cards of the learned energies from the weights that training left, and what they reach.
 
 ``python -m experiments.energies cards FOLDER`` makes the cards; FOLDER holds KIND.safetensors and KIND.log of each run,
-and KIND1.log of the run before where there was one.
+and KIND1.log of the run before where there was one. Then run ``python -m experiments.terms``.
 ``python -m experiments.energies measure BSD68/ [NAME...]`` denoises the middle of some test pictures, to the stated
 tolerance; with names only these, beside what was measured before.
 ``python -m experiments.energies lipschitz [NAME...]`` estimates the Lipschitz constants of shipped networks.

@@ -1,5 +1,7 @@
 """Denoisers and priors for deepinv, in its own algorithms; skipped where deepinv is not installed."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -57,6 +59,43 @@ def test_gradients_are_those_that_deepinv_finds_and_prox_is_a_minimiser(name, sc
         u = prior.prox(x, gamma=0.5)
         optimal = (u - x + 0.5 * prior.grad(u)).flatten(1).norm(dim=1)
     assert bool((optimal <= 1.01e-4 * x.flatten(1).norm(dim=1)).all())
+
+
+def test_every_picture_has_its_own_step(scene):
+    prior, x = priors()["convex"], scene + 0.05 * torch.randn(2, 1, 24, 24)
+    both = prior.prox(x, gamma=torch.tensor([0.3, 2.0]).view(2, 1, 1, 1))
+    for k, step in enumerate((0.3, 2.0)):
+        torch.testing.assert_close(both[k : k + 1], prior.prox(x[k : k + 1], gamma=step))
+
+
+@pytest.mark.parametrize("name", ["photo-8k", "energy-convex"])
+def test_their_own_tests_of_denoisers_pass(name, monkeypatch):
+    """deepinv's tests of its denoisers, on ours: shapes, batches, one level and levels for each picture."""
+    monkeypatch.syspath_prepend(Path(dinv.__file__).parent / "tests")  # where they import from
+    theirs = pytest.importorskip("deepinv.tests.test_models", exc_type=ImportError)
+    monkeypatch.setattr(theirs, "choose_denoiser", lambda *_: ours.denoiser(name))
+    with torch.no_grad():
+        theirs.test_denoiser_gray((1, 31, 37), "cpu", name)
+        theirs.test_denoiser_color((3, 31, 37), "cpu", name)
+        for test in (theirs.test_denoiser_sigma_gray, theirs.test_denoiser_sigma_color):
+            for batch_size in (1, 2):
+                test(batch_size, name, "cpu")
+
+
+@pytest.mark.parametrize("algorithm", ["PGD", "FISTA", "GD", "DRS", "ADMM"])
+def test_their_algorithms_end_at_our_minimiser(algorithm, scene, physics):
+    """As deepinv tests its own: the gradients of data term and prior cancel where the algorithm ends."""
+    y, prior, weight = physics(scene), priors()["convex"], 0.3
+    with torch.no_grad():
+        method = getattr(dinv.optim, algorithm)(
+            prior=prior, data_fidelity=dinv.optim.L2(), lambda_reg=weight, early_stop=True, max_iter=400,
+            stepsize=0.9 if algorithm != "GD" else 1 / (1 + weight * prior.term.curvature), thres_conv=1e-6,
+        )  # fmt: skip
+        found = method(y, physics)
+        left = physics.A_adjoint(physics.A(found) - y) + weight * prior.grad(found)
+        told = whorl.reconstruct(y, physics, noise=0.08, weight=weight, peak=1.0)
+    assert float(left.norm()) < 3e-3 * float(y.norm())
+    assert float((found - told).norm()) < 0.02 * float(told.norm())
 
 
 def test_the_prox_at_one_is_the_denoiser(scene):

@@ -66,6 +66,21 @@ def test_better_than_the_best_multiple_of_the_adjoint(name, noise, scene):
     assert float((found.u - scene).norm()) < 0.8 * float((start - scene).norm())
 
 
+def test_minimisers_are_found_as_well_as_the_noise_demands():
+    """Sums along rays outweigh their noise a thousand times: a share of them alone would stop too early."""
+    side, noise = 48, 10.0
+    y, x = torch.meshgrid(torch.arange(float(side)), torch.arange(float(side)), indexing="ij")
+    scene = (60 + 100 * ((y - 25) ** 2 + (x - 20) ** 2 < 144) + 60.0 * (x > 35) + y)[None, None]
+    A = ParallelBeam((side, side), [math.pi * k / 20 for k in range(20)])
+    seen = measured(A, scene, noise)
+    given = Measurement.of(A, seen)
+    usual = minimiser(given, seen, "energy-convex", noise, peak=255.0)
+    exact = minimiser(given, seen, "energy-convex", noise, usual.weight, peak=255.0, tolerance=1e-6)
+    assert usual.remainder == pytest.approx(noise, rel=0.03)
+    assert exact.remainder == pytest.approx(usual.remainder, rel=0.01)
+    assert float((usual.u - exact.u).norm()) < 0.1 * float((exact.u - scene).norm())
+
+
 @pytest.mark.parametrize("energy", ["energy-weak", "energy-guided", "model"])
 def test_other_energies_deblur_too(energy, scene):
     model = whorl.models.build("perona-malik", diffusivity="charbonnier", contrast=2.0)
@@ -96,6 +111,11 @@ def test_every_way_to_say_the_same_gives_the_same(scene):
         assert float((other - expected).norm()) <= near
     assert arrays.shape == flat.shape == (SIDE, SIDE)
     assert arrays.dtype == np.float32
+    # The noise is measured on the same picture, whoever says how it was taken.
+    untold = [whorl.reconstruct(y[0, 0].numpy(), each, weight=0.5, peak=255.0) for each in (plain, A)]
+    assert float(np.linalg.norm(untold[0] - untold[1])) <= near
+    with pytest.raises(TypeError, match="Give the pair"):
+        whorl.reconstruct(y[0, 0].numpy(), lambda u: u.numpy() * 2, noise=1.0)
 
 
 def test_colour_has_a_channel_axis_and_a_blur_without_border_gives_more(scene):
@@ -118,6 +138,20 @@ def test_steins_estimate_finds_a_weight_nearly_as_good_as_the_best(scene):
 
     risks = [risk(minimiser(within, y, model, 6.0, weight, tolerance=1e-3)) for weight in np.geomspace(0.3, 100, 9)]
     assert risk(chosen) <= 1.3 * min(risks)
+
+
+def test_turned_data_have_the_turned_picture(scene):
+    """What is drawn, for the norm of A and for Stein's estimate, turns with the data."""
+    A, model = OPERATORS["circular blur"], whorl.models.build("perona-malik", diffusivity="charbonnier", contrast=2.0)
+    y = measured(A, scene.double(), 6.0)
+    plain = Measurement.of((A, A.adjoint), y)
+    found = minimiser(plain, y, model, 6.0, "stein", tolerance=1e-6)
+    B = Blur(KERNEL.T.flip(0), circular=True)
+    turned = Measurement.of((B, B.adjoint), y.rot90(1, (2, 3)))
+    again = minimiser(turned, y.rot90(1, (2, 3)), model, 6.0, "stein", tolerance=1e-6)
+    assert turned.squared_norm == pytest.approx(plain.squared_norm, rel=1e-12)
+    assert again.weight == pytest.approx(found.weight, rel=1e-3)
+    assert float((again.u.rot90(-1, (2, 3)) - found.u).abs().max()) < 0.01
 
 
 def test_what_does_not_match_is_refused_with_the_number(scene):

@@ -11,7 +11,7 @@ both are 1.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,15 @@ LEVELS = (5.0, 15.0, 25.0)
 WEAK = 0.97  # below 1, so that data term and energy together are strongly convex
 _TINY = 1e-10
 _NODES = 48
+
+
+class Regulariser(Protocol):
+    """An energy with its gradient and a bound of its second derivatives."""
+
+    def __call__(self, u: Image) -> Tensor: ...
+    def gradient(self, u: Image) -> Image: ...
+    @property
+    def curvature(self) -> float: ...
 
 
 class LearnedEnergy(nn.Module):
@@ -113,7 +122,7 @@ class Guidance:
     bend: Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EnergyAt:
     """A learned energy at one level of noise, for one picture if it is guided: value, gradient and proven bounds.
 

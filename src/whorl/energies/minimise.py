@@ -1,4 +1,4 @@
-r"""Minimisers: accelerated gradients with restart, and their derivatives by the implicit function theorem."""
+"""Minimisers of smooth functions, and their derivatives by the implicit function theorem."""
 
 import math
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from torch import Tensor
 Gradient = Callable[[Tensor], Tensor]
 TOLERANCE = 1e-4
 STEPS = 2000
+_MEMORY, _TRIES = 8, 12
 
 
 @dataclass(frozen=True)
@@ -36,43 +37,68 @@ def minimise(
     tolerance: float = TOLERANCE,
     steps: int = STEPS,
 ) -> Minimum:
-    r"""A point where the gradient is at most ``tolerance * size``, by Nesterov's steps of :math:`1/L` with restart.
+    r"""A point where the gradient is at most ``tolerance * size``: limited-memory BFGS, with what makes it sure.
 
-    Momentum is dropped where it points uphill (O'Donoghue and Candès 2015), and at the latest after as many steps as
-    the longest run may have, which doubles. At every restart the value is compared with that of the restart before;
-    where it has risen, the method goes back there. So values at restarts never rise by more than rounding, and a plain
-    gradient step follows each. For a strongly convex function, :math:`m \le \nabla^2 E \le L`, that step gains at least
-    the share :math:`m/L` of what is left to gain: the method converges to the one minimiser. Any other smooth function
-    bounded below has gradients that tend to zero.
+    A direction comes from the last eight changes of the gradient (Liu and Nocedal 1989); along it the slope falls to
+    0.9 of what it was, or below. At first after 50 steps, later after twice as many as before, the value is compared
+    with the last one compared; where it has risen, the method goes back there. A plain gradient step of :math:`1/L`
+    follows, and nothing is remembered. So these values never rise by more than rounding. For a strongly convex
+    function, :math:`m \le \nabla^2 E \le L`, the plain step gains at least the share :math:`m/L` of what is left to
+    gain: the method converges to the one minimiser. Any other smooth function bounded below has gradients that tend to
+    zero.
 
     >>> found = minimise(lambda u: 0.5 * u.square().sum(), lambda u: u, torch.ones(3), 1.0, 1.0)
     >>> found.reached, found.steps
     (True, 1)
     """
-    u = y = base = start
-    momentum, run, longest = 1.0, 0, 50
+    u, g, step = start, gradient(start), 0
+    kept, base, compared, longest = math.inf, (u, g), 0, 50
     rounding = 8 * torch.finfo(start.dtype).eps  # of the sum that a value is
-    kept = math.inf
-    residual = math.inf
-    for step in range(steps + 1):
-        g = gradient(y)
-        residual = float(g.norm()) / size
-        if residual <= tolerance or step == steps:
-            break
-        moved = y - g / curvature
-        run += 1
-        if run > 1 and (float(((y - moved) * (moved - u)).sum()) > 0 or run >= longest):
-            worth = float(value(moved))
-            longest = longest if run < longest else 2 * longest
-            momentum, run = 1.0, 0
+    changes: list[tuple[Tensor, Tensor]] = []
+    while (residual := float(g.norm()) / size) > tolerance and step < steps:
+        if step >= compared + longest:
+            worth = float(value(u))
             if worth <= kept + rounding * abs(kept):
-                base, kept = moved, worth
-            u = y = base
+                kept, base = worth, (u, g)
+            else:
+                u, g = base
+            compared, longest, changes = step, 2 * longest, []
+        d = -_without_curvature(g, changes) if changes else -g / curvature
+        slope, size_of_step = _dot(g, d), 1.0
+        if slope >= 0:
+            changes, d = [], -g / curvature
+        for _ in range(_TRIES):
+            following = gradient(u + size_of_step * d)
+            step += 1
+            found = _dot(following, d)
+            if not changes or abs(found) <= 0.9 * abs(slope) or step == steps:
+                break
+            size_of_step *= min(max(slope / (slope - found), 0.1), 4.0) if found > slope else 4.0
+        else:  # no such place: a plain step from where it was
+            changes = []
             continue
-        following = 0.5 * (1 + math.sqrt(1 + 4 * momentum**2))
-        y = moved + (momentum - 1) / following * (moved - u)
-        u, momentum = moved, following
-    return Minimum(y, residual, step, residual <= tolerance)
+        moved = size_of_step * d
+        u, change, g = u + moved, following - g, following
+        if _dot(moved, change) > 0:
+            changes = [*changes[1 - _MEMORY :], (moved, change)]
+    return Minimum(u, residual, step, residual <= tolerance)
+
+
+def _without_curvature(g: Tensor, changes: list[tuple[Tensor, Tensor]]) -> Tensor:
+    """The gradient times the inverse curvature that changes of place and gradient tell, by two recursions."""
+    shares = []
+    for moved, change in reversed(changes):
+        shares.append(_dot(moved, g) / _dot(moved, change))
+        g = g - shares[-1] * change
+    moved, change = changes[-1]
+    g = g * (_dot(moved, change) / _dot(change, change))
+    for (moved, change), share in zip(changes, reversed(shares), strict=True):
+        g = g + (share - _dot(change, g) / _dot(moved, change)) * moved
+    return g
+
+
+def _dot(a: Tensor, b: Tensor) -> float:
+    return float((a * b).sum())
 
 
 def implicit(gradient: Gradient, minimum: Tensor, tolerance: float = 1e-5, steps: int = 200) -> Tensor:

@@ -11,13 +11,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whorl.energies import LearnedEnergy, minimise
+from whorl import engines
+from whorl.energies import EnergyAt, LearnedEnergy, minimise
+from whorl.energies.learned import Regulariser
 from whorl.energies.minimise import STEPS, TOLERANCE
 from whorl.errors import ShapeError
 from whorl.models import Model
 from whorl.networks import EnergyNetwork, TrainedNetwork, load
 from whorl.networks.denoiser import Denoiser
-from whorl.reconstruction.weights import OfModel, Regulariser
+from whorl.reconstruction.weights import OfModel
 
 _WHITE = 255.0
 
@@ -94,23 +96,32 @@ def _prior() -> Any:
 
         def fn(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             """The energy of every picture of the batch."""
-            return torch.stack([self.term(page * self.white) for page in x.split(1)]) / self.white**2
+            term = self._taken(x)
+            return torch.stack([term(page * self.white) for page in x.split(1)]) / self.white**2
 
         def grad(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             """Its gradient, in closed form."""
-            return self.term.gradient(x * self.white) / self.white
+            return self._taken(x).gradient(x * self.white) / self.white
 
         def prox(self, x: Tensor, *args: Any, gamma: float | Tensor = 1.0, **kwargs: Any) -> Tensor:
             r"""The minimiser of :math:`\tfrac12|u-x|^2 + \gamma R(u)` of every picture, to the tolerance."""
-            step = float(gamma)
+            x = self.white * x.detach()
+            steps = torch.as_tensor(gamma, dtype=torch.float64).flatten().expand(len(x)).tolist()
+            with torch.no_grad():
+                term = self._taken(x)
 
-            def nearest(f: Tensor) -> Tensor:
+            def nearest(f: Tensor, step: float) -> Tensor:
                 return minimise(
-                    lambda u: 0.5 * (u - f).square().sum() + step * self.fn(u).sum(),
-                    lambda u: u - f + step * self.grad(u),
-                    f, 1 + step * self.term.curvature, float(f.norm()) or 1.0, TOLERANCE, STEPS,
+                    lambda u: 0.5 * (u - f).square().sum() + step * term(u), lambda u: u - f + step * term.gradient(u),
+                    f, 1 + step * term.curvature, float(f.norm()) or 1.0, TOLERANCE, STEPS,
                 ).u  # fmt: skip
 
-            return torch.cat([nearest(page) for page in x.detach().split(1)])
+            return torch.cat([nearest(*each) for each in zip(x.split(1), steps, strict=True)]) / self.white
+
+        def _taken(self, x: Tensor) -> Regulariser:
+            """The energy as an engine computes it, where no derivative is asked for."""
+            if torch.is_grad_enabled() or not isinstance(self.term, EnergyAt):
+                return self.term
+            return engines.energy(self.term, x)
 
     return WhorlPrior

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from whorl import engines
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock
 from whorl.energies import EnergyAt, Guidance, LearnedEnergy, Minimum, implicit, minimise
@@ -25,7 +26,7 @@ _BEND = 0.98  # below 1, so that tensors stay positive definite
 
 @dataclass(frozen=True)
 class EnergySpec(Spec, kind="energy"):
-    """The structure of a learned energy, and of the network that guides it.
+    """The architecture of a learned energy, and of the network that guides it.
 
     Parameters
     ----------
@@ -80,6 +81,7 @@ class EnergyNetwork(TrainedNetwork):
     """
 
     channels = 1
+    engine = "auto"
     tolerance = TOLERANCE
     steps = 2000
     floats_per_pixel = 1024
@@ -118,8 +120,9 @@ class EnergyNetwork(TrainedNetwork):
     def minimum(self, picture: Image, term: EnergyAt) -> Minimum:
         """The minimiser, the gradient reached and the steps taken."""
         f = picture.detach()
+        energy = engines.energy(term, f, self.engine)
         return minimise(
-            lambda u: 0.5 * (u - f).square().sum() + term(u), lambda u: u - f + term.gradient(u), f,
+            lambda u: 0.5 * (u - f).square().sum() + energy(u), lambda u: u - f + energy.gradient(u), f,
             1 + term.curvature, float(f.norm()) or 1.0, self.tolerance, self.steps,
         )  # fmt: skip
 

@@ -9,7 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from whorl import engines
 from whorl.automatic.noise import noise_level
+from whorl.energies import EnergyAt
 from whorl.energies.learned import LEVELS
 from whorl.energies.minimise import STEPS, TOLERANCE
 from whorl.errors import ShapeError
@@ -20,7 +22,10 @@ from whorl.networks.cards import energy_networks, shared
 from whorl.networks.denoiser import value_range
 from whorl.networks.energy import EnergyNetwork
 from whorl.reconstruction.measurement import Measurement
-from whorl.reconstruction.weights import OfModel, Problem, Reconstruction, Regulariser, restored
+from whorl.reconstruction.weights import OfModel, Problem, Reconstruction, restored
+
+SINGLE = 1e-5
+"""Up to this tolerance gradients of learned energies are computed in single precision."""
 
 DEFAULT = "energy-convex"
 """The energy where none is told: the one of which everything is proved, whatever A is."""
@@ -69,8 +74,8 @@ def reconstruct(
         How much brighter white is than black, for a learned energy: 255 where the data have 8 bits, and otherwise the
         range of the best multiple of the adjoint of the data.
     tolerance, steps
-        The method stops where the gradient is at most ``tolerance`` times that of the data term at 0; or after so many
-        steps, with a warning.
+        The method stops where the gradient is at most ``tolerance`` times that of the data term at 0, or 100 times what
+        the adjoint makes of the noise if that is less; or after so many steps, with a warning.
     device : optional
         Where to compute; the result comes back to where the data were.
 
@@ -88,7 +93,7 @@ def reconstruct(
     if isinstance(weight, str) and weight not in ("discrepancy", "stein"):
         raise ValueError(f"reconstruct: weight = {weight!r}: give a number, 'discrepancy' or 'stein'.")
     if noise is not None or isinstance(weight, str):
-        noise = _noise(noise, data)
+        noise = _noise(noise, _lifted(data, channel_axis) if data.dim() == 2 + (channel_axis is not None) else data)
     pair = _pair(A, y, channel_axis) if isinstance(A, tuple | list) else A
     with torch.no_grad():
         measured = Measurement.of(pair, data, shape)
@@ -117,7 +122,7 @@ def minimiser(
 
     ``"discrepancy"``: what the data differ by has the length of the noise (Morozov). ``"stein"``: an unbiased estimate
     of :math:`|A\hat u - A u|^2` is least, :math:`|A \hat u - y|^2 - m\sigma^2 + 2\sigma^2\, \mathrm{div}_y A\hat u`,
-    with the divergence along one random direction; the search begins at the weight of the discrepancy.
+    with the divergence along one direction of signs; the search begins at the weight of the discrepancy.
 
     >>> y = 100 + 10 * torch.randn(1, 1, 16, 16, generator=torch.Generator().manual_seed(0))
     >>> same = Measurement.of((lambda u: u, lambda v: v), y)
@@ -135,8 +140,11 @@ def minimiser(
     level = LEVELS[0] if noise is None else noise * factor / measured.squared_norm**0.5
     level = min(max(level, LEVELS[0]), LEVELS[-1])
 
-    def solved(term: Regulariser) -> Reconstruction:
-        return restored(Problem(measured, data, term, factor, tolerance, steps), noise, weight)
+    like = data.real.float() if tolerance >= SINGLE else data.real
+
+    def solved(term: EnergyAt) -> Reconstruction:
+        problem = Problem(measured, data, engines.energy(term, like), factor, tolerance, steps)
+        return restored(problem, noise, weight)
 
     if learned.guide is None:
         return solved(learned.energy.at(level))

@@ -9,28 +9,19 @@ norm 1.
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Protocol
 
-import torch
 from torch import Tensor
 
 from whorl.energies import Minimum, minimise
+from whorl.energies.learned import Regulariser
 from whorl.foundations import validation
 from whorl.foundations.types import Image
 from whorl.models import Model
-from whorl.reconstruction.measurement import Measurement, product
+from whorl.reconstruction.measurement import Measurement, product, signs
 
 _LEAST, _MOST = 1e-5, 100.0  # weights over the squared norm of A; where nothing but noise is seen, none is enough
+_OVER_NOISE = 100.0  # times what A* makes of the noise that gradients are compared with
 _NEAR = 0.01  # the share by which the remainder may miss that of the noise
-
-
-class Regulariser(Protocol):
-    """An energy with its gradient and a bound of its second derivatives."""
-
-    def __call__(self, u: Image) -> Tensor: ...
-    def gradient(self, u: Image) -> Image: ...
-    @property
-    def curvature(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -66,6 +57,7 @@ class Reconstruction:
     """What was found: the picture, the weight of the energy, the gradient left over that of the data term at 0, steps
     in all, and the root mean square of what the data differ by.
 
+    >>> import torch
     >>> found = Reconstruction(torch.zeros(1, 1, 4, 4), 0.7, 9e-5, 40, True, 5.0)
     >>> found.reached, found.weight
     (True, 0.7)
@@ -90,6 +82,11 @@ class Problem:
         self._norm = math.sqrt(A.squared_norm)
         self._scaled = y * self.deviation
         self._size = float(self.backward(self._scaled).norm()) or 1.0
+
+    def heed(self, noise: float) -> None:
+        """Stop no earlier than the noise demands: data such as sums along rays outweigh it by far."""
+        share = noise * self.deviation * float(self.backward(signs(self.y)).norm())
+        self._size = min(self._size, _OVER_NOISE * share or self._size)
 
     @property
     def deviation(self) -> float:
@@ -139,6 +136,8 @@ def count(y: Tensor) -> int:
 def restored(problem: Problem, noise: float | None, weight: float | str) -> Reconstruction:
     """The minimiser, its weight as told or by a principle."""
     u = problem.start()
+    if noise is not None:
+        problem.heed(noise)
     if isinstance(weight, str):
         assert noise is not None
         chosen, u = _by_discrepancy(problem, noise, u)
@@ -180,8 +179,7 @@ def _by_discrepancy(problem: Problem, noise: float, u: Image) -> tuple[float, Im
 def _by_stein(problem: Problem, noise: float, weight: float, u: Image) -> tuple[float, Image]:
     """Halve the weight while the estimate falls; then the lowest point of a parabola through three."""
     sigma = noise * problem.deviation
-    b = torch.randn(problem.y.shape, generator=torch.Generator().manual_seed(2), dtype=problem.y.dtype)
-    b = b.to(problem.y.device) * (math.sqrt(2) if problem.y.is_complex() else 1.0)
+    b = signs(problem.y)
 
     def risk(place: float, u: Image) -> tuple[float, Image]:
         near = problem.solve(math.exp(place), u).u
