@@ -285,3 +285,31 @@ def test_known_pixels_of_a_jpeg_tiff_are_kept_too(tmp_path, whorl_command):
     assert files.read(tmp_path / "c.tif").metadata.compression == "jpeg"
     answer = whorl_command(*words, tmp_path / "d.png", "--compression", "lzw")
     assert (answer.code, "is for TIFF" in answer.err) == (2, True)
+
+
+def test_a_rim_of_the_colour_is_told_with_the_remedy(tmp_path, whorl_command):
+    """Letters with soft edges: those who follow the line that they read are rid of them."""
+    y, x = np.mgrid[:60, :90]
+    clean = np.stack([40 + x, 90 + y, 130 - y], -1).astype(float)
+    drawn = np.zeros((60, 90))
+    drawn[20:40, 20:24] = drawn[28:32, 20:70] = 1
+    for axis in (0, 1):
+        drawn = (np.roll(drawn, 1, axis) + 2 * drawn + np.roll(drawn, -1, axis)) / 4
+    shown = clean + drawn[..., None] * (np.array([255.0, 0, 0]) - clean)
+    layout = files.Layout(60, 90, 3, np.dtype("u1"), "rgb")
+    files.write(tmp_path / "a.png", files.Picture(layout.round(shown), layout))
+    answer = whorl_command("inpaint", tmp_path / "a.png", "red", tmp_path / "b.png")
+    assert "around it are pixels mixed with this colour; --grow " in answer.out
+    pixels = answer.out.split("--grow ")[1].split()[0]
+    answer = whorl_command("inpaint", tmp_path / "a.png", "red", tmp_path / "c.png", "--grow", pixels)
+    assert "mixed" not in answer.out
+    errors = [np.abs(files.read(tmp_path / name).samples - clean).max() for name in ("b.png", "c.png")]
+    assert errors[0] > 50
+    assert errors[1] < 4
+
+
+def test_a_word_that_is_no_file_and_no_colour(tmp_path, whorl_command):
+    files.write(tmp_path / "a.png", picture())
+    answer = whorl_command("inpaint", tmp_path / "a.png", "redd", tmp_path / "b.png")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "redd: no such file, and no colour. Give a mask, alpha, nan, or a colour like red." in answer.err

@@ -91,15 +91,22 @@ def test_a_constant_stays_constant(name):
     assert float((found - 0.1).abs().max()) < 1e-9
 
 
-@pytest.mark.parametrize("turns", [1, 2, 3])
+@pytest.mark.parametrize("shape", [(21, 30), (33, 27), (9, 8, 11)])
 @pytest.mark.parametrize("name", NAMES)
-def test_quarter_turns(name, turns):
-    # Sizes that halve evenly, so that the coarse levels turn with the picture.
-    image, known = scene(shape=(32, 64))
-    model = build(name)
-    plain = fill(model, image, known).image
-    turned = fill(model, image.rot90(turns, (-2, -1)), known.rot90(turns, (-2, -1))).image
-    assert float((turned.rot90(-turns, (-2, -1)) - plain).abs().max()) < 1e-9 * 255
+def test_filling_turns_with_what_is_filled(name, shape):
+    """Axes exchanged and run through backwards, whether their lengths can be halved or not."""
+    image, known = scene(shape[-2:])
+    if len(shape) == 3:
+        known = torch.rand(1, 1, *shape, generator=torch.Generator().manual_seed(4)) < 0.3
+        image = image[:, :, None] * torch.linspace(0.5, 1, shape[0], dtype=torch.float64)[:, None, None]
+    model = method(name, len(shape))
+    plain = fill(model, image, known, tolerance=5.0).image
+    for axes, backwards in [((3, 2, 4), (2,)), ((2, 4, 3), (3, 4))]:
+        order = (0, 1, *(axis for axis in axes if axis < plain.dim()))
+        ends = tuple(axis for axis in backwards if axis < plain.dim())
+        moved = [u.permute(order).flip(ends) for u in (image, known)]
+        found = fill(model, *moved, tolerance=5.0).image
+        assert float((found - plain.permute(order).flip(ends)).abs().max()) < 1e-9 * 255
 
 
 def test_the_membrane_stays_between_the_known_values():

@@ -151,7 +151,7 @@ def test_more_than_half_of_a_picture_is_filled_only_when_told(ink, painted, tmp_
 
 
 @pytest.mark.parametrize("pixels", [0, 1, 2, 5])
-@pytest.mark.parametrize("shape", [(14, 17), (9, 8, 10), (1, 7)])
+@pytest.mark.parametrize("shape", [(14, 17), (9, 8, 10), (3, 6, 7), (1, 7)])
 def test_grown_is_all_that_is_so_near(shape, pixels):
     gaps = np.random.default_rng(pixels).random(shape) > 0.97
     gaps.flat[3] = True

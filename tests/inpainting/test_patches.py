@@ -63,3 +63,18 @@ def test_where_all_is_full_of_holes_the_picture_is_taken_as_a_whole():
     known = torch.from_numpy(np.random.default_rng(0).random((1, 1, 64, 64)) < 0.9)
     assert patches.around(known, 10, 1, 3) is None
     assert patches.around(torch.ones_like(known), 10, 1, 3) is None
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+def test_boxes_lie_side_by_side_on_shelves_the_highest_first(axes):
+    """Four of 3 by 3 and five of 1 by 3: in a row of 7 columns two fit, so that 3 + 3 + 1 + 1 + 1 rows are enough."""
+    flat = np.array([[1, 3], [3, 3], [1, 3], [3, 3], [1, 3], [3, 3], [1, 3], [3, 3], [1, 3]])
+    sizes = flat if axes == 2 else np.insert(flat, 0, [2, 5] * 4 + [2], axis=1)
+    corners, total = patches._packed(sizes)
+    assert total == ((9, 7) if axes == 2 else (5, 9, 7))
+    covered = np.zeros(total[-2:], int)
+    for (y, x), (height, width) in zip(corners[:, -2:], flat, strict=True):
+        covered[y : y + height, x : x + width] += 1
+    assert covered.max() == 1
+    assert covered.sum() == 51
+    assert (corners[:, :-2] == 0).all()

@@ -78,3 +78,22 @@ def test_what_it_cannot_do_it_refuses_with_the_remedy():
         whorl.inpaint(np.stack([image] * 8), np.stack([mask] * 8), "diffusion-shock", spacing=(1.0, 1.0, 1.0))
     with pytest.raises(ValueError, match="contrast"):
         DiffusionShock(contrast=0.0)
+
+
+def test_the_soft_sign_lies_between_both_signs_and_gets_there():
+    u = noise(3, 1, 1, 20, 20)
+    _, sign = DiffusionShock().guidance(u)
+    assert float(sign.abs().max()) < 1
+    _, hard = DiffusionShock(softness=1e-9).guidance(u)
+    assert torch.allclose(hard, sign.sign(), rtol=0, atol=1e-6)
+    # At a second derivative as large as the softness it is a half.
+    _, where = DiffusionShock(softness=1.0).guidance(u)
+    curvature = torch.tan(0.5 * torch.pi * where)
+    k = int(curvature.abs().flatten().argmax())
+    _, half = DiffusionShock(softness=float(curvature.flatten()[k].abs())).guidance(u)
+    assert float(half.flatten()[k].abs()) == pytest.approx(0.5, abs=1e-9)
+
+
+def test_the_settings_are_those_that_are_stated():
+    flow = DiffusionShock()
+    assert (flow.contrast, flow.softness, flow.nu, flow.sigma, flow.rho) == (5.5, 10.0, 0.7, 1.0, 1.5)

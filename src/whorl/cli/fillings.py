@@ -65,7 +65,7 @@ class ByFilling(Spaced, Treatment):
 
     def _stages(self, page: Page, measured: dict[int, Gaps | None]) -> tuple[Sequence[Stage], dict[str, Any]]:
         height, width, colours = page.layout.height, page.layout.width, page.layout.filtered
-        gaps = measured[id(page)]
+        gaps, rim = measured[id(page)], 0
         if gaps is None:
             samples = page.read(0, height, 0, width).transpose(2, 0, 1)
             if self.mask == "alpha":
@@ -73,7 +73,9 @@ class ByFilling(Spaced, Treatment):
                     raise FileError(f"{page.path}: has no alpha channel. Give a mask as a picture, or a colour.")
                 gaps = (samples[colours:] == 0).any(0)
             else:
-                gaps = self._seen(page.path, page.layout.dtype, colours)(samples[:colours])
+                seen = self._seen(page.path, page.layout.dtype, colours)
+                gaps = seen(samples[:colours])
+                rim = seen.rim(samples[:colours], grown(gaps, self.grow)) if isinstance(seen, Colour) else 0
         if gaps.shape != (height, width):
             raise FileError(
                 f"{self.mask}: the mask has {gaps.shape[1]} x {gaps.shape[0]} pixels, the picture {width} x {height}. "
@@ -85,7 +87,11 @@ class ByFilling(Spaced, Treatment):
         check_share(float(wide.mean()), self.most)
         aspect = self.pixel(page)
         alpha = colours if self.mask == "alpha" else None
-        return self._filled(lambda samples: wide, None if {*aspect} == {1.0} else aspect, float(wide.mean()), alpha)
+        square = None if {*aspect} == {1.0} else aspect
+        stages, record = self._filled(lambda samples: wide, square, float(wide.mean()), alpha)
+        if rim:
+            record["doubt"] = f"around it are pixels mixed with this colour; --grow {self.grow + rim} fills them, too"
+        return stages, record
 
     def volume(self, file: VolumeFile) -> tuple[Sequence[Stage], dict[str, Any]]:
         """Filling in three dimensions, with the file's size of a voxel; one mask serves all volumes of the file."""
@@ -117,6 +123,8 @@ class ByFilling(Spaced, Treatment):
         """The mask of a picture: the file told, or the one of the same name in the folder told."""
         told = Path(self.mask)
         if not told.is_dir() or is_zarr(told):
+            if not told.exists() and not told.suffix:
+                raise FileError(f"{told}: no such file, and no colour. Give a mask, alpha, nan, or a colour like red.")
             return told
         found = [told / name for name in (source.name, f"{source.stem}.png") if (told / name).exists()]
         if not found:

@@ -88,7 +88,7 @@ GREY_VALUES = 255
 MASK_TOO = "Mask them too, for example with mask | ~numpy.isfinite(image)."
 
 
-@any_array
+@any_array()
 def inpaint(
     image: Array,
     mask: Any,

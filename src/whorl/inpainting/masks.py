@@ -15,6 +15,9 @@ FULL = (1, 255, 65535)
 FARTHEST = 9
 """Pixels beyond which the depth of a gap does not matter."""
 
+MIXED = 0.9
+"""Pixels whose distance from a colour is less than this share of that of the surroundings are mixed with it."""
+
 MOST = 0.5
 """The largest share of an image that is filled unless more is allowed: masks are easily inverted by mistake."""
 
@@ -131,6 +134,28 @@ class Colour:
         """Where samples, channels first, have the colour."""
         low, high = (end.reshape(-1, *[1] * (samples.ndim - 1)) for end in self.ends)
         return np.asarray(((samples >= low) & (samples <= high)).all(0))
+
+    def rim(self, samples: NDArray[Any], gaps: Gaps) -> int:
+        """How many pixels around the gaps are mixed with the colour, as at soft edges; 0 where none are.
+
+        Rings around the gaps are compared with the farthest one, by their mean distance from the colour. The first that
+        is hardly mixed with it is counted as well.
+
+        >>> row = np.array([[255, 255, 160, 90, *[60] * 20]], np.uint8)[None]
+        >>> white = Colour("white", np.dtype("u1"), 1)
+        >>> white.rim(row, white(row))
+        3
+        """
+        colour = self.ends[0].astype(float) / 2 + self.ends[1] / 2.0
+        inner, distances = gaps, []
+        for pixels in range(1, FARTHEST + 1):
+            outer = grown(gaps, pixels)
+            ring = samples[:, outer & ~inner]
+            distances.append(float(np.abs(ring - colour[:, None]).mean()) if ring.size else 0.0)
+            inner = outer
+        mixed = (distance < MIXED * distances[-1] for distance in distances)
+        found = next((pixels for pixels, one in enumerate(mixed) if not one), 0)
+        return found + 1 if found else 0
 
 
 def check_share(share: float, most: float = MOST) -> None:

@@ -57,8 +57,8 @@ class Patches(NamedTuple):
         return flat.view_as(image)
 
 
-def around(known: Tensor, steps: int, reach: int, seen: int) -> Patches | None:
-    """Patches around what is not known, for so many steps of that ``reach`` under a tensor that has ``seen`` so far.
+def around(known: Tensor, steps: int, reach: int, radius: int) -> Patches | None:
+    """Patches around what is not known, for so many steps of that ``reach`` under a tensor that looks ``radius`` far.
 
     None where they would be no gain.
     """
@@ -72,7 +72,7 @@ def around(known: Tensor, steps: int, reach: int, seen: int) -> Patches | None:
     low, high = np.full((len(cells), len(shape)), max(shape)), np.zeros((len(cells), len(shape)), np.int64)
     np.minimum.at(low, cell, holes)
     np.maximum.at(high, cell, holes + 1)
-    low, high = _needed(low, high, steps * reach, reach, seen, np.array(shape))
+    low, high = _needed(low, high, steps * reach, reach, radius, np.array(shape))
     if (high - low > shape).any():  # a hole from border to border would be mirrored more than once
         return None
     patch, low, high = _merged(low, high)
@@ -93,7 +93,7 @@ def around(known: Tensor, steps: int, reach: int, seen: int) -> Patches | None:
     return Patches(*(torch.from_numpy(each).to(known.device) for each in (source, home, own)))
 
 
-def _needed(low: Array, high: Array, wide: int, reach: int, seen: int, shape: Array) -> tuple[Array, Array]:
+def _needed(low: Array, high: Array, wide: int, reach: int, radius: int, shape: Array) -> tuple[Array, Array]:
     """The pixels that the holes of each square depend on: holes around it within reach, and known pixels."""
     near = (np.maximum(low - high[:, None], low[:, None] - high) < reach).all(2)
     part, before = np.arange(len(low)), None
@@ -105,7 +105,7 @@ def _needed(low: Array, high: Array, wide: int, reach: int, seen: int, shape: Ar
     first, last = np.where(met, first, max(shape)).min(1), np.where(met, last, 0).max(1)
     # Across the border the steps reach the holes of the mirrored picture.
     below, above = np.maximum(-last, first - wide), np.minimum(2 * shape - first, last + wide)
-    return np.where(first < reach, below, first) - seen, np.where(last > shape - reach, above, last) + seen
+    return np.where(first < reach, below, first) - radius, np.where(last > shape - reach, above, last) + radius
 
 
 def _merged(low: Array, high: Array) -> tuple[Array, Array, Array]:

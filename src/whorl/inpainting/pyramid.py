@@ -1,14 +1,15 @@
 """The picture at half, a quarter, ... of its size: where coarse pixels get their values from the known ones.
 
-A coarse pixel is the mean of the known pixels among the two (along each axis) that it covers, and known if one of them
-is. Few levels down all pixels are known; a guess that comes back up from there leaves the fine level little to do.
+Along an axis of even length two pixels become one, centred between them; along one of odd length every second pixel is
+kept, beginning with the first, with half the weight for its neighbours. Both look the same from either end, so that
+mirror images carry over. A coarse pixel is the mean of the known pixels that it covers, and known if one of them is.
+Few levels down all pixels are known; a guess that comes back up from there leaves the fine level little to do.
 """
 
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 SMALLEST = 4
 """No axis gets shorter than this."""
@@ -49,20 +50,27 @@ def coarser(level: Level) -> Level:
 
 
 def finer(u: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The image at twice the size, linear between the centres of the pixels, cut to the shape asked for."""
-    for axis in range(2, u.dim()):
+    """The image on the next finer level, which has this shape: linear between the centres of the pixels."""
+    for axis, size in enumerate(shape, 2):
         first, last = u.narrow(axis, 0, 1), u.narrow(axis, -1, 1)
-        before = torch.cat([first, u.narrow(axis, 0, u.shape[axis] - 1)], axis)
         after = torch.cat([u.narrow(axis, 1, u.shape[axis] - 1), last], axis)
-        pairs = torch.stack([torch.lerp(u, before, 0.25), torch.lerp(u, after, 0.25)], axis + 1)
-        u = pairs.flatten(axis, axis + 1).narrow(axis, 0, shape[axis - 2])
+        if size % 2:
+            pairs = [u, torch.lerp(u, after, 0.5)]
+        else:
+            before = torch.cat([first, u.narrow(axis, 0, u.shape[axis] - 1)], axis)
+            pairs = [torch.lerp(u, before, 0.25), torch.lerp(u, after, 0.25)]
+        u = torch.stack(pairs, axis + 1).flatten(axis, axis + 1).narrow(axis, 0, size)
     return u
 
 
 def _halved(u: Tensor) -> Tensor:
-    """Sums of two neighbours along each axis; a last pixel without neighbour stands alone."""
+    """Sums of pairs along each axis; of odd length, of every second pixel twice and its neighbours once."""
     for axis in range(2, u.dim()):
-        odd = u.shape[axis] % 2
-        padding = [0, 0] * (u.dim() - 1 - axis) + [0, odd]
-        u = functional.pad(u, padding).unflatten(axis, (-1, 2)).sum(axis + 1)
+        here = (slice(None),) * axis
+        even, odd = u[(*here, slice(0, None, 2))], u[(*here, slice(1, None, 2))]
+        if u.shape[axis] % 2:
+            none = torch.zeros_like(u.narrow(axis, 0, 1))
+            u = 2 * even + (torch.cat([none, odd], axis) + torch.cat([odd, none], axis))
+        else:
+            u = even + odd
     return u

@@ -78,30 +78,39 @@ function level(kernel, { planes, mask, height, width }, plan, tolerance) {
   return settle(kernel, first, mask, height, width, plan, tolerance);
 }
 
-// Known values averaged over 2 x 2 pixels; a coarse pixel is unknown where all of its pixels are.
+// The coarse pixels that a pixel belongs to, and its weight there. Of an odd number every second pixel is kept, beginning
+// with the first, so that either end looks the same.
+const coarser = (i, size) => size % 2 === 0 ? [[i >> 1, 1]] : i % 2 === 0 ? [[i / 2, 2]] : [[(i - 1) / 2, 1], [(i + 1) / 2, 1]];
+
+// Known values averaged over the pixels that a coarse one covers; it is unknown where all of them are.
 function halved(planes, mask, height, width) {
   const h = Math.ceil(height / 2), w = Math.ceil(width / 2), unknown = new Float32Array(h * w).fill(1);
   const known = new Float32Array(h * w), sums = planes.map(() => new Float32Array(h * w));
+  const columns = Array.from({ length: width }, (_, x) => coarser(x, width));
   for (let y = 0, i = 0; y < height; ++y)
     for (let x = 0; x < width; ++x, ++i) {
       if (mask[i]) continue;
-      const at = (y >> 1) * w + (x >> 1);
-      ++known[at];
-      unknown[at] = 0;
-      planes.forEach((plane, c) => { sums[c][at] += plane[i]; });
+      for (const [j, below] of coarser(y, height))
+        for (const [k, beside] of columns[x]) {
+          const at = j * w + k, weight = below * beside;
+          known[at] += weight;
+          unknown[at] = 0;
+          planes.forEach((plane, c) => { sums[c][at] += weight * plane[i]; });
+        }
     }
   return { planes: sums.map((sum) => sum.map((value, i) => value / Math.max(1, known[i]))), mask: unknown, height: h, width: w };
 }
 
-// Linear interpolation of a coarse picture, whose pixels lie between four fine ones.
+// Linear interpolation of a coarse picture.
 function doubled(planes, { height: h, width: w }, height, width) {
-  const at = (i, n) => { const t = Math.min(n - 1, Math.max(0, (i - 0.5) / 2)), k = Math.min(Math.floor(t), Math.max(0, n - 2)); return [k, t - k]; };
+  const place = (i, size) => (size % 2 ? i : i - 0.5) / 2;
+  const at = (i, n, size) => { const t = Math.min(n - 1, Math.max(0, place(i, size))), k = Math.min(Math.floor(t), Math.max(0, n - 2)); return [k, t - k]; };
   return planes.map((plane) => {
     const out = new Float32Array(height * width);
     for (let y = 0, i = 0; y < height; ++y) {
-      const [j, s] = at(y, h), below = Math.min(j + 1, h - 1) * w;
+      const [j, s] = at(y, h, height), below = Math.min(j + 1, h - 1) * w;
       for (let x = 0; x < width; ++x, ++i) {
-        const [k, t] = at(x, w), right = Math.min(k + 1, w - 1);
+        const [k, t] = at(x, w, width), right = Math.min(k + 1, w - 1);
         out[i] = (1 - s) * ((1 - t) * plane[j * w + k] + t * plane[j * w + right]) + s * ((1 - t) * plane[below + k] + t * plane[below + right]);
       }
     }
