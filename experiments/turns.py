@@ -104,9 +104,10 @@ def settings() -> None:
 
 SCENES = (
     (0.7, 0.45, 0), (0.7, 0.45, 1), (1.0, 0.45, 2), (0.7, 0.35, 3), (0.7, 0.5, 4), (0.7, 0.5, 10), (1.2, 0.5, 12),
-    (0.7, 0.3, 13), (0.7, 0.4, 14), (0.5, 0.4, 15), (0.5, 0.5, 11),
+    (0.7, 0.3, 13), (0.7, 0.4, 14), (0.5, 0.4, 15), (0.5, 0.5, 11), (0.5, 0.5, 42), (0.5, 0.45, 41), (0.5, 0.35, 45),
+    (0.5, 0.3, 43), (1.0, 0.5, 44), (1.0, 0.3, 47), (0.8, 0.4, 46),
 )  # fmt: skip
-"""Edges, cutoffs and seeds; edges of half a pixel under noise up to 0.5 cycles are beyond what a grid can hold."""
+"""Edges, cutoffs and seeds. The seeds from 40 on were never looked at before settings were chosen."""
 
 
 def _diffused(u: Tensor, **options: Any) -> Tensor:
@@ -196,8 +197,8 @@ def photographs(folder: Path, every: int = 8, noise: float = 25.0) -> dict[str, 
 def goals(data: Path | None = None) -> None:
     """One row for each figure.
 
-    The study does not say its contrast and time for smooth pictures: at contrast 9 and time 8 the compact cell has the
-    error that it has there. The other rows show how much hangs on them.
+    The study does not say its contrast and time for smooth pictures. At contrast 11.5 and time 6 both cells have about
+    the errors that it gives, 0.0069 and 0.0018. The other rows show how much hangs on them.
     """
     found: list[dict[str, Any]] = []
 
@@ -208,7 +209,7 @@ def goals(data: Path | None = None) -> None:
     for edge, cutoff, seed in SCENES[:5]:
         sight = Sight(edge=edge, cutoff=cutoff, seed=seed)
         told({"edge": edge, "cutoff": cutoff} | best(sight, "eed", CONTRASTS[:5], diffusivity="rational", cell="wide"))
-    for contrast, time, seed in itertools.product((2.0, 6.0, 9.0, 12.0), (2.0, 8.0), (0, 1)):
+    for (contrast, time), seed in itertools.product(((11.5, 6.0), (9.0, 8.0), (6.0, 2.0), (2.0, 2.0)), (0, 1)):
         errors = {cell: smooth(contrast, time, seed, **options) for cell, options in CELLS.items()}
         told({"convex law": "smooth", "contrast": contrast, "time": time, "seed": seed, **errors})
     for name, channels, options in (

@@ -8,6 +8,7 @@ import torch
 
 import whorl
 from whorl.automatic import noise_level, noise_present
+from whorl.automatic.noise import levels, ratio_of
 from whorl.automatic.samples import sample_slices
 from whorl.errors import ShapeError
 from whorl.invariance.symmetries import CUBE_SYMMETRIES, SYMMETRIES
@@ -132,6 +133,15 @@ def test_little_pictures_tell_nothing_and_do_no_harm():
     assert noise_level([torch.ones(1, 1, 2, 9)]) == 0
     assert noise_level([torch.full((1, 1, 9, 9), 3.0)]) == 0
     assert math.isfinite(noise_level([noise(1, 1, 3, 3)]))
+    assert levels([torch.ones(1, 1, 2, 2)]) == (0.0, 0.0)
+
+
+def test_windows_without_any_noise_say_nothing_about_its_spectrum():
+    ring, narrow = torch.rand(2, 400, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 0.5
+    flat = torch.zeros(30, dtype=torch.float64)
+    alone = ratio_of(ring, narrow, 90.0)
+    assert ratio_of(torch.cat([ring, flat]), torch.cat([narrow, flat]), 90.0) == alone
+    assert ratio_of(torch.cat([ring, flat + 1]), torch.cat([narrow, flat]), 90.0) == alone
 
 
 def test_wrong_axes_are_refused():

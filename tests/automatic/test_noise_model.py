@@ -62,6 +62,15 @@ def test_what_makes_no_sense_is_refused():
         NoiseModel((1.0,), (1.0, 2.0), (0.0,), 0.0, 1.0)
     with pytest.raises(ValueError, match=r"black = 3.0 must lie below white = 1.0"):
         NoiseModel((1.0,), (1.0,), (0.0,), 3.0, 1.0)
+    pair = {"gain": (0.0,) * 2, "offset": (1.0,) * 2, "correlation": (0.0,) * 2, "black": 0.0, "white": 1.0}
+    for matrix in (
+        ((1.0, 1.0), (1.0, 1.0)),
+        ((1.0, 0.5), (0.4, 1.0)),
+        ((1.0, 0.0), (0.0, 2.0)),
+        ((1.0, 1.5), (1.5, 1.0)),
+    ):
+        with pytest.raises(ValueError, match="symmetric positive definite"):
+            NoiseModel(**pair, between=matrix)
 
 
 BETWEEN = ((1.0, 0.6, -0.3), (0.6, 1.0, 0.2), (-0.3, 0.2, 1.0))

@@ -62,6 +62,14 @@ def test_whole_values_in_another_unit_have_the_same_noise_turned():
         assert (*model.gain, *model.offset) == pytest.approx((*models[0].gain, *models[0].offset), rel=1e-9)
 
 
+def test_colours_cut_off_at_black_and_white_have_the_same_noise_turned():
+    """Windows in which as many samples are cut off are all looked at, or all left out."""
+    noise = torch.randn((1, 3, 97, 83), generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    noisy = (drawing()[..., :97, :83] + 90 * noise).clamp(0, 255)
+    levels = [measure([move(noisy)]).levels for move in SYMMETRIES.values()]
+    assert all(each == pytest.approx(levels[0], rel=1e-9) for each in levels)
+
+
 def test_quantiles_rise_and_what_is_flat_or_tiny_is_told_apart():
     found = measure([drawing() + 3 * waves(0.8)])
     assert list(found.levels) == sorted(found.levels)

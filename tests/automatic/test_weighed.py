@@ -8,6 +8,7 @@ import torch
 import whorl
 from whorl.automatic import automatic_settings
 from whorl.automatic.weighed import CHOICE, PAIRS, weighed
+from whorl.invariance.untold import TURNS, Sight
 from whorl.operators import Smoothing
 
 LEVEL = 20.0
@@ -34,6 +35,15 @@ def test_settings_of_a_turned_picture_are_the_same():
             assert other["sigma"] == pytest.approx(options["sigma"], rel=1e-4)
             assert other_contrast == pytest.approx(contrast, rel=1e-4)
             assert other_time == pytest.approx(time, rel=1e-3)
+
+
+@pytest.mark.parametrize(("edge", "seed"), [(0.5, 11), (0.7, 4), (0.7, 10)])
+def test_times_hardly_differ_between_lattices(edge, seed):
+    """Estimated errors are flat around the best time, which another lattice has elsewhere: up to a sixth later."""
+    scene = Sight(edge=edge, cutoff=0.5, seed=seed)
+    samples = ([scene.noisy(turn).float()] for turn in (None, *TURNS.values()))
+    times = [automatic_settings("weickert-brox", each, noise=LEVEL).time for each in samples]
+    assert max(times) < 1.14 * min(times)
 
 
 def test_a_drawing_is_smoothed_for_long_and_texture_is_not():

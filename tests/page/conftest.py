@@ -121,8 +121,8 @@ class Browser:
             with suppress(BrokenPipeError, subprocess.TimeoutExpired):
                 self.process.communicate(timeout=30)  # node ends with its input
             self.process.kill()
-            self.process.wait()
-            self.process = None
+            with suppress(BrokenPipeError), self.process:
+                self.process = None  # its pipes are closed, whatever it did
 
 
 @pytest.fixture(scope="session")

@@ -92,14 +92,14 @@ def roundings(case: dict) -> float:
     *The settings.* The noise itself is measured in float64. Stein's estimate of the error is a mean over n samples that
     carry r = sqrt(s) u L each. What was removed, about the noise σ, is squared: 2 r / σ. The divergence is a
     difference of two flows that begin σ / 10 apart, times 2: 28 r / σ. Together the estimate is off by
-    η = 30 (r / σ) / sqrt(n) in units of σ². Pairs of settings weigh exp(-R / 0.005), and their logarithms
-    span 1.2: a mean of them moves by at most 200 η x 1.2 / 4 = 60 η. The best time is the vertex of a parabola
+    η = 30 (r / σ) / sqrt(n) in units of σ². Pairs of settings weigh exp(-R / 0.0025), and their logarithms
+    span 1.2: a mean of them moves by at most 400 η x 1.2 / 4 = 120 η. The best time is the vertex of a parabola
     through three steps of a curve that rises by c = 0.3 of σ² where the time is off by a factor of e: it moves by
     0.35 (s / c) η, about 100 η. A relative change of the settings by 1 changes the result by what it removes, 3
-    σ where most. The noise cancels: 160 x 30 x 3 sqrt(s / n) u L.
+    σ where most. The noise cancels: 220 x 30 x 3 sqrt(s / n) u L.
     """
     samples = max(case["channels"], 1) * math.prod(case["shape"])
-    return 4 * math.sqrt(40 * STEPS) + 14_400 * math.sqrt(STEPS / samples)
+    return 4 * math.sqrt(40 * STEPS) + 19_800 * math.sqrt(STEPS / samples)
 
 
 def close(found: np.ndarray, expected: np.ndarray, case: dict) -> None:

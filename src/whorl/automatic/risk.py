@@ -159,7 +159,13 @@ def thinned(samples: Sequence[Tensor], most: int = MOST, side: int = BLOCK) -> l
 
 
 def signs_of(part: Tensor) -> Tensor:
-    """The pattern of signs: about as many voxels with + 1 as with - 1, and 0 where all is blank.
+    """The pattern of signs, and 0 where all is blank."""
+    still = torch.stack([blank(volume) for volume in part.flatten(0, 1)]).view(part.shape)
+    return signs_everywhere(part) * ~still
+
+
+def signs_everywhere(part: Tensor) -> Tensor:
+    """About as many voxels with + 1 as with - 1, as good as random.
 
     They depend on how many voxels are darker and on the distance from the border: the same in every unit, and turned.
     """
@@ -168,9 +174,7 @@ def signs_of(part: Tensor) -> Tensor:
         place = torch.arange(part.shape[axis], device=part.device)
         nearer = _scrambled(torch.minimum(place, part.shape[axis] - 1 - place) + 1)
         key = key + nearer.view(-1, *[1] * (part.dim() - 1 - axis))
-    signs = 2 * (_scrambled(key) & 1) - 1
-    still = torch.stack([blank(volume) for volume in part.flatten(0, 1)]).view(part.shape)
-    return signs.to(part) * ~still
+    return (2 * (_scrambled(key) & 1) - 1).to(part)
 
 
 def _scrambled(key: Tensor) -> Tensor:

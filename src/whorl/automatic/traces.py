@@ -191,8 +191,8 @@ def _windows(u: Tensor, black: float, white: float, every: int) -> tuple[Tensor,
         across, along = rows[1], rows[2]
         rows[1], rows[2] = torch.minimum(across, along), torch.maximum(across, along)
         planes.append(rows.clamp_min(rounding(black, white)))
-    cut = averaged(((u <= black) | (u >= white)).double().mean(0)[inside])
-    return torch.stack(planes), averaged(bright[inside]), cut
+    cut = ((u <= black) | (u >= white)).double().sum(0)  # sums of whole numbers are the same in any order
+    return torch.stack(planes), averaged(bright[inside]), averaged(cut[inside]) / len(u)
 
 
 def rounding(black: float, white: float) -> float:

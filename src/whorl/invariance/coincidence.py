@@ -108,7 +108,7 @@ def turn_error(
         Odd, so that the turning point is a pixel.
     margin : int
         Pixels within this distance of the inscribed circle are left out: a square frame does not turn with the scene,
-        and a filter carries that news inwards. Choose it a few times the filter's range, or fade the scene.
+        and a filter carries the difference inwards. Choose it a few times the filter's range, or fade the scene.
     channels, dtype, device
         Of the picture, and how it is handed to the filter.
 

@@ -44,7 +44,7 @@ def root_mean_square(values: Tensor) -> float:
 
 
 class Compared:
-    """Base of results that set a difference, called so or otherwise, against what the filter changed."""
+    """Base of results that set a ``difference``, or ``spread``, against the ``change`` that the filter made."""
 
     change: float
     called = "difference"

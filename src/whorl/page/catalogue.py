@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from whorl import diffusivities
-from whorl.automatic import cut, noise, paper, risk, samples, settings, traces, variance, weighed, windows
+from whorl.automatic import cut, noise, paper, samples, settings, traces, variance, weighed, windows
 from whorl.engines import REGISTRY
 from whorl.inpainting.images import METHODS, NEAR, method
 from whorl.inpainting.masks import FARTHEST
@@ -54,7 +54,6 @@ def describe(alphas: Iterable[float] = ALPHAS) -> dict[str, Any]:
             "longest": settings.LONGEST,
             "default_time": settings.DEFAULT_TIME,
             "own": settings.OWN,
-            "rising": risk.RISING,
             "weighed": _constants(weighed),
             "samples": _constants(samples),
         },

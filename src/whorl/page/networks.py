@@ -30,10 +30,10 @@ Array = NDArray[np.float32]
 
 
 def describe_networks() -> dict[str, Any]:
-    """What the page offers, the structure of each network, and the constants of their gates."""
+    """What the page offers, the architecture of each network, and the constants of all gates."""
     return {
         "offered": OFFERED,
-        "structures": {name: _structure(_photo(name)) for name in _names()},
+        "structures": {name: _architecture(_photo(name)) for name in _names()},
         "gates": {"largest": LARGEST, "reference": REFERENCE_LEVEL},
     }
 
@@ -69,12 +69,12 @@ def _names() -> list[str]:
     return sorted({name for kinds in OFFERED.values() for name in kinds.values()})
 
 
-def _structure(network: PhotoNetwork) -> dict[str, Any]:
+def _architecture(network: PhotoNetwork) -> dict[str, Any]:
     spec, form = network.spec, network.each()[0].description().form
     lacking = REGISTRY["page"].lacks(form, torch.zeros(1, spec.width, 8, 8))
     if lacking or spec.alternate or spec.stable:
         lacking = lacking or "its blocks are stable, or take turns"
-        raise ValueError(f"{spec}: the page's kernel has no loops for this structure: {lacking}.")
+        raise ValueError(f"{spec}: the page's kernel has no loops for this architecture: {lacking}.")
     return {
         "channels": spec.channels,
         "width": spec.width,

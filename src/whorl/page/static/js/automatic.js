@@ -28,12 +28,13 @@ export async function automaticSettings(pool, samples, { level: noise, neighbour
 // Presmoothing, contrast and time: means of a few settings, weighed by their estimated errors on the picture.
 async function weigh(pool, samples, noise, neighbours, name, { time }) {
   const { parts, present } = await pool.ask("prepare", { samples, noise, neighbours }, { group: GROUP }), [first] = weighed.pairs;
+  const bonus = weighed.turning * (1 + weighed.shared * Math.max(neighbours, 0)) * present ** 2;
   const shown = parts.some(({ signs }) => signs.some((planes) => planes.some((plane) => plane.some((sign) => sign !== 0))));
   const tried = await Promise.all(weighed.pairs.map(async ([sigma, factor]) => {
     if (!shown) return { time: 0 };
     const plan = makePlan(name, { ...MODELS[name].options, ...weighed.choice, sigma, contrast: factor * noise, time: 1 });
     const { risk, at } = await pool.ask("risk", { parts, present, plan, time, longest: usual }, { group: GROUP });
-    return { risk: risk - weighed.turning * sigma * present ** 2, sigma, contrast: factor * noise, time: at };
+    return { risk: risk - bonus * sigma, sigma, contrast: factor * noise, time: at };
   }));
   const found = tried.filter((each) => each.time > 0);
   if (!found.length) return { ...weighed.choice, sigma: first[0], contrast: first[1] * noise, time: time ?? 0 };

@@ -16,8 +16,7 @@ export default {
 "longest":20.0,
 "default_time":5.0,
 "own":["diffusivity","alpha","gamma","sigma"],
-"rising":1.05,
-"weighed":{"common":[0.25,0.5],"choice":{"diffusivity":"rational","cell":"wide"},"pairs":[[0.3,0.6],[0.5,0.4],[0.6,0.3],[0.8,0.25],[1.0,0.2]],"temperature":0.005,"turning":0.02,"most":65536,"block":24,"longest":1.0},
+"weighed":{"common":[0.25,0.5],"choice":{"diffusivity":"rational","cell":"wide"},"pairs":[[0.3,0.6],[0.5,0.4],[0.6,0.3],[0.8,0.25],[1.0,0.2]],"temperature":0.0025,"over":3.0,"turning":0.015,"shared":3.0,"later":0.6,"most":65536,"block":24,"longest":1.0},
 "samples":{"longest":{"2":1024,"3":192},"count":4,"blank":0.01}
 },
 "noise": {

@@ -6,7 +6,7 @@ import { blank, noisePresent } from "./noise.js";
 import { blocksAlong } from "./samples.js";
 import { gaussian } from "./stencils.js";
 
-const { rising, weighed: { most, block, longest: widest } } = catalogue.automatic;
+const { most, block, longest: widest, temperature, over, later } = catalogue.automatic.weighed;
 
 // What every estimate on these samples { planes, height, width } needs: { parts, present }. Parts are { images, signs, height,
 // width }, with the same channels in each image; `present` is the noise that was not cut off. `neighbours` is its correlation.
@@ -79,10 +79,10 @@ function smaller(sorted, value) {
   return low;
 }
 
-// The least risk of a plan and its time, between steps by a parabola; at `time` if that is given.
+// The least risk of a plan and the mean of the times that have nearly so little, of their logarithms; or those at `time`.
 export async function leastRisk(kernel, { parts, present }, plan, time, longest, breath) {
   const count = Math.ceil((time ?? longest) / plan.largest), tau = time === undefined ? plan.largest : time / Math.max(count, 1);
-  const square = present * present, rows = [[square, 0]], flows = started(kernel, parts, { ...plan, tau }, present / 10);
+  const square = present * present, unit = temperature * square, rows = [[square, 0]], flows = started(kernel, parts, { ...plan, tau }, present / 10);
   let best = 0, total = 0;
   for (const { signs } of flows) for (const sign of signs) for (const value of sign) if (value !== 0) ++total;
   for (let n = 1; n <= count; ++n) {
@@ -90,18 +90,19 @@ export async function leastRisk(kernel, { parts, present }, plan, time, longest,
     const risk = advanced(flows, present / 10, square, total);
     rows.push([risk, n * tau]);
     if (risk < rows[best][0]) best = n;
-    if (time === undefined && risen(risk, rows[best][0], square)) break;
+    if (time === undefined && risk > rows[best][0] + over * unit) break;
   }
   if (time !== undefined) return rows.at(-1);
-  const [risk, at] = rows[best];
-  if (best === 0 || best === rows.length - 1) return [risk, at];
-  const before = rows[best - 1][0] - risk, after = rows[best + 1][0] - risk;
-  const shift = before + after > 0 ? (0.5 * (before - after)) / (before + after) : 0;
-  return [risk - 0.25 * (before - after) * shift, at + shift * tau];
+  const [least, first] = rows[best];
+  if (first === 0) return [least, first];
+  let sum = 0, weights = 0;
+  for (const [risk, now] of rows.slice(1)) {
+    const weight = Math.exp((least - risk) / unit) * now ** later;
+    sum += weight * Math.log(now);
+    weights += weight;
+  }
+  return [least, Math.exp(sum / weights)];
 }
-
-// Whether a flow is over. Where the noise is taken for stronger than it is, the least risk is below zero.
-const risen = (risk, least, square) => risk > least + (rising - 1) * Math.abs(least) + 1e-4 * square;
 
 // Two flows of every group of channels that belongs together, of what is there and of a little more noise.
 function started(kernel, parts, plan, small) {

@@ -103,7 +103,8 @@ function windows({ planes, height, width }, black, white, every, tiny) {
       return rows.map((row) => row.map((value) => Math.max(value, tiny)));
     }),
     mean: averaged(inside((i) => u.reduce((sum, plane) => sum + plane[i], 0) / u.length)),
-    cut: averaged(inside((i) => u.filter((plane) => plane[i] <= black || plane[i] >= white).length / u.length)),
+    // Sums of whole numbers are the same in any order.
+    cut: averaged(inside((i) => u.filter((plane) => plane[i] <= black || plane[i] >= white).length)).map((sum) => sum / u.length),
   };
 }
 
