@@ -21,6 +21,7 @@ from whorl.engines.selection import undisturbed
 from whorl.foundations import validation
 from whorl.foundations.arrays import device_of, from_tensor, placed, to_tensor
 from whorl.foundations.other_libraries import any_array
+from whorl.foundations.types import SpacingLike
 from whorl.networks.adaptation import adapted
 from whorl.networks.cards import shared
 from whorl.networks.common import CommonDenoiser, common_denoiser
@@ -33,14 +34,13 @@ __all__ = ["COLOUR", "GREY", "Denoising", "denoise"]
 GREY, COLOUR = "photo-grey", "photo-colour"
 """The networks for pictures with one channel and with three."""
 
-VOLUME = "volume-5k"
-"""The network for volumes; ``volume-30k`` is better and takes three times as long."""
+VOLUME = "volume-5k"  # volume-30k is better and takes three times as long
 
 SECOND = {GREY: "photo-grey-real", COLOUR: "photo-colour-real"}
-"""Those that take over where the noise is weak or not white."""
+"""The networks that take over where the noise is weak or not white."""
 
 LEAST_GAIN = 0.05
-"""Decibels: a result that is not expected to be better by so much is not given."""
+"""In decibels: the image is copied where the result is not expected to be better by so much."""
 
 Array = TypeVar("Array", bound=Any)
 Channels = Literal["separate", "joint"]
@@ -79,7 +79,7 @@ class Denoising:
     ``channels`` says whether channels are colours of one picture, ``"joint"``, or dyes that have nothing in common,
     ``"separate"``. ``dimension`` is 3 for volumes, whose channels are always separate. ``adapt`` lets the network adapt
     to the picture, and ``watch`` is called with the number of every step of that. ``strength`` is the share of the
-    change that is made, from 0 to 1.
+    change that is made, from 0 to 1; ``spacing`` are the sides of a voxel, of which the ratio counts.
 
     >>> told = Denoising(noise=15.0)
     >>> told.name(channels=3), told.level(lambda: [])
@@ -94,15 +94,18 @@ class Denoising:
     watch: Callable[[int], None] = _unwatched
     strength: float = 1.0
     dimension: int = 2
+    spacing: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        if len(set(self.spacing)) == 1:
+            object.__setattr__(self, "spacing", ())
         validation.number(self.strength, "strength", self.caller, 0.0, 1.0)
         if self.channels not in (None, "separate", "joint"):
             raise ValueError(f"{self.caller}: channels = {self.channels!r}: choose 'separate' or 'joint'.")
         if isinstance(self.noise, str) and (self.noise != "rician" or self.network is not None):
             raise ValueError(
                 f"{self.caller}: noise = {self.noise!r}: expected a standard deviation, a NoiseModel, or 'rician' "
-                "without a network, as those are for white noise."
+                "without a network: networks that are named are for white noise."
             )
         if self.noise is not None and not isinstance(self.noise, NoiseModel | str):
             self.level(list)
@@ -134,12 +137,16 @@ class Denoising:
         return (COLOUR if joint else GREY) if self.network is None else self.network
 
     def loaded(self, channels: int) -> TrainedNetwork:
-        """That network itself."""
+        """The network of that name."""
         name = self.name(channels)
         return name if isinstance(name, TrainedNetwork) else shared(name)
 
     def second(self, channels: int) -> TrainedNetwork | None:
-        """The network beside it for noise that is weak or not white, where the choice is left to the picture."""
+        """The network for noise that is weak or not white, where the choice is left to the picture."""
+        if self.dimension == 3:
+            if self.loaded(channels).dimension != 3:
+                raise ValueError(f"{self.caller}: {self.network} is for pictures. Use volume-5k or volume-30k.")
+            return shared(SECOND[GREY]) if self.spacing else None
         second = SECOND.get(str(self.name(channels))) if self.network is None else None
         return None if second is None else shared(second)
 
@@ -167,12 +174,13 @@ class Denoising:
 
         if not isinstance(noise, NoiseModel):
             ends = value_range(torch.cat([part.flatten() for part in samples]), eight_bits)
-            alone = Denoiser(network, noise, *ends, second=second)
+            alone = Denoiser(network, noise, *ends, second=second, spacing=self.spacing)
             return Remover(common_denoiser(alone, grey, common(samples, noise)) if joint else alone)
         separate = channels > 1 and self.name(channels) != COLOUR and self.channels != "joint"
         found = real_denoiser(
-            network, second, noise, samples, eight_bits=eight_bits, separate=separate, grey=grey if joint else None
-        )
+            network, second, noise, samples, eight_bits=eight_bits, separate=separate, grey=grey if joint else None,
+            spacing=self.spacing,
+        )  # fmt: skip
         if self.dimension == 3:
             return Remover(found)
         expected = answer(found, noise, [part.to(device) for part in samples])
@@ -196,12 +204,11 @@ def _in_space(parts: Sequence[Tensor], caller: str) -> float | NoiseModel:
     if model.kind == "rician" or (model.uncertainty < LINE and any(model.gain)):
         return model
     levels = [noise_level([part[:, [c]] for part in parts]) for c in range(parts[0].shape[1])]
-    if not any(levels):
-        return 0.0
-    return replace(model, gain=(0.0,) * len(levels), offset=tuple(level**2 for level in levels))
+    flat = replace(model, gain=(0.0,) * len(levels), offset=tuple(level**2 for level in levels))
+    return flat if any(levels) else 0.0
 
 
-@any_array
+@any_array(least_axes=3)
 def denoise(
     image: Array,
     noise: float | NoiseModel | str | ArrayLike | None = None,
@@ -212,6 +219,7 @@ def denoise(
     network: str | Path | TrainedNetwork | None = None,
     adapt: bool = False,
     strength: float = 1.0,
+    spacing: SpacingLike | None = None,
     device: str | torch.device | None = None,
 ) -> Array:
     """Remove the noise of a photograph, a micrograph or a volume with trained networks.
@@ -225,7 +233,7 @@ def denoise(
     ----------
     image : array
         Of any library, as for :func:`whorl.diffuse`: ``(y, x)``, or colour with a ``channel_axis``; ``(z, y, x)`` is a
-        volume, whose voxels are taken for cubes. Integers come back rounded, in the type of the image.
+        volume. Integers come back rounded, in the type of the image.
     noise : float, array, NoiseModel or "rician", optional
         Standard deviation of white noise in the image's own units, as one number, one for each page, or a map with one
         for each pixel; a model of the noise, or ``"rician"`` for magnitudes of magnetic resonance; measured by default.
@@ -234,17 +242,19 @@ def denoise(
     page_axis : int, optional
         The axis of the pages of a stack, film or batch, which have one noise together unless told otherwise.
     channels : "separate" or "joint", optional
-        Whether channels are dyes with noise of their own each, or colours of one picture; by default three channels are
-        colours, and others are not.
+        Whether channels are dyes with noise of their own, or colours; by default three are colours, others are not.
     network : str, Path or network, optional
         The name of a network of the package, a file, or a network of ``whorl.load``, for white noise; by default
         ``photo-grey`` or ``photo-colour``, and ``photo-grey-real`` or ``photo-colour-real`` where noise is not white;
         ``volume-5k`` for volumes.
     adapt : bool
-        Whether the network adapts to the picture, which takes a while: its gates, in 20 steps by Stein's estimate. That
-        is taken where the noise is white, its model fits, and parts of the picture that were held back gain by it.
+        Whether the gates of the network adapt to the picture, which takes a while: 20 steps by Stein's estimate. The
+        result is used where the noise is white, its model fits, and parts of the picture that were held back gain.
     strength : float
         How much of the change is made, from 0, the image as it is, to 1: some like a little grain.
+    spacing : float or tuple of float
+        The sides ``(h_z, h_y, h_x)`` of a voxel; by default those that the image knows, or cubes. Where they differ, a
+        network for pictures has a share, on slices.
     device : optional
         Where to compute; the result comes back to where the image was.
 
@@ -256,21 +266,22 @@ def denoise(
     True
     """
     validation.number(strength, "strength", "denoise", 0.0, 1.0)
-    if network is not None and not isinstance(noise, NoiseModel | str):
-        # A wrong axis has no channels here, and is refused with everything else that is wrong with the image.
+    sides = validation.spacing(1.0 if spacing is None else spacing, "denoise").along(3)
+    uneven = len({*sides}) > 1
+    if network is not None and not isinstance(noise, NoiseModel | str) and not uneven:
+        # A wrong axis has no channels here, and is refused like all that is wrong with the image.
         count = [] if channel_axis is None else [*getattr(image, "shape", ())][channel_axis:][:1]
         told = Denoising(network, channels=channels, adapt=adapt).loaded(*count or [1])
         how: dict[str, Any] = {"channel_axis": channel_axis, "page_axis": page_axis, "device": device}
         return cast(Array, told.denoise(image, noise, strength=strength, **how))
     u = to_tensor(image, channel_axis, "denoise", page_axis)
-    check_dimension(u, u.dim() - 2, image.shape)
+    check_dimension(u, 3 if uneven else u.dim() - 2, image.shape)
     if adapt and u.dim() == 5:
         raise ValueError("denoise: adapt=True is for pictures. Leave it out for a volume.")
     deviation, levels = levels_told(noise, u, channel_axis, page_axis)
-    policy = Denoising(network, deviation, channels=channels, adapt=adapt, dimension=u.dim() - 2)
+    policy = Denoising(network, deviation, channels=channels, adapt=adapt, dimension=u.dim() - 2, spacing=sides)
     samples = samples_of(u)
-    found = policy.measured(lambda: samples)
-    target = device_of(device, u.device)
+    found, target = policy.measured(lambda: samples), device_of(device, u.device)
     eight_bits = str(image.dtype).removeprefix("torch.") == "uint8"
     with undisturbed(u):
         remover = policy.remover(found, samples, eight_bits=eight_bits, device=target)
@@ -278,16 +289,13 @@ def denoise(
         warnings.warn(f"denoise: {remover.why}", stacklevel=validation.outside())
     elif remover.doubt and isinstance(noise, NoiseModel):
         warnings.warn(f"denoise: {remover.doubt}", stacklevel=validation.outside())
-    result: Any = image
     if remover.apply is None:
-        result = result.clone() if isinstance(result, Tensor) else result.copy()
-    else:
-        with undisturbed(u), torch.no_grad():
-            each: list[Any] = [remover.apply] * len(u)
-            if levels is not None:
-                removers = cast(Denoiser | CommonDenoiser, remover.apply)
-                each = [removers.told(level) for level in each_page(levels.to(target))]
-            shares = [Partly(apply, strength, apply.reach) for apply in each]
-            pages = torch.cat([share(page.to(target)) for share, page in zip(shares, u.split(1), strict=True)])
-            result = from_tensor(pages, image, channel_axis, page_axis)
-    return cast(Array, result)
+        return cast(Array, image.clone() if isinstance(image, Tensor) else image.copy())
+    with undisturbed(u), torch.no_grad():
+        each: list[Any] = [remover.apply] * len(u)
+        if levels is not None:
+            removers = cast(Denoiser | CommonDenoiser, remover.apply)
+            each = [removers.told(level) for level in each_page(levels.to(target))]
+        shares = [Partly(apply, strength, apply.reach) for apply in each]
+        pages = torch.cat([share(page.to(target)) for share, page in zip(shares, u.split(1), strict=True)])
+        return from_tensor(pages, image, channel_axis, page_axis)

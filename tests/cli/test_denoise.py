@@ -163,3 +163,19 @@ def test_a_volume_in_windows_is_the_volume_as_a_whole(tmp_path, whorl_command):
     assert np.abs(found[0] - noisy).max() > 1
     assert np.abs(found[0] - found[1]).max() < 1e-3
     assert np.abs(found[0] - whorl.denoise(noisy)).max() < 1e-3
+
+
+def test_a_volume_is_taken_in_little_memory_and_with_the_voxels_of_its_file(tmp_path, whorl_command):
+    nibabel = pytest.importorskip("nibabel")
+    noisy = tomogram(24, noise=20.0).noisy[0, 0].numpy()[8:16]  # (z, y, x)
+    source = tmp_path / "in.nii"
+    nibabel.Nifti1Image(noisy.T, np.diag([1.0, 1.0, 4.0, 1.0])).to_filename(source)
+    for number, (words, sides) in enumerate(((("--memory", "2GB"), (4, 1, 1)), (("--spacing", "1,1,1"), 1.0))):
+        result = tmp_path / f"out{number}.nii"
+        answer = whorl_command("denoise", "--noise", 20, *words, source, result)
+        assert answer.code == 0, answer.err
+        found = np.asarray(nibabel.load(result).dataobj).T
+        np.testing.assert_allclose(found, whorl.denoise(noisy, 20.0, spacing=sides), atol=1e-3)
+    answer = whorl_command("denoise", "--noise", 20, "--memory", "1MB", source, tmp_path / "none.nii")
+    assert answer.code == 2
+    assert "--memory 1MB" in answer.err

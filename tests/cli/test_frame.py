@@ -92,6 +92,13 @@ def test_module_entry_prints_the_version():
     assert (answer.returncode, answer.stdout) == (0, f"whorl {whorl.__version__}\n")
 
 
+def test_training_ends_without_complaints_of_libraries(tmp_path):
+    """torch loads Triton where it is installed, for any optimiser; its objects must not be left to the end."""
+    words = "--images", "1", "--size", "16", "--epochs", "1", "--out", str(tmp_path)
+    answer = invoke("train", "isotropic-0.41", "--quiet", *words)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
+
+
 def test_unknown_verb_is_a_wrong_request():
     answer = invoke("no-such-verb")
     assert answer.returncode == 2

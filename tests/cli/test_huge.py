@@ -1,5 +1,6 @@
 """Large files: flat memory, the bits of the whole, and nothing left of a run that was ended half-way."""
 
+import json
 import os
 import signal
 import subprocess
@@ -35,12 +36,20 @@ def make(path: Path, height: int, width: int) -> None:
     tifffile.imwrite(path, tiles(), shape=(height, width), dtype=np.uint16, tile=(512, 512))
 
 
-def check_huge(folder: Path, side: int) -> None:
+def check_huge(folder: Path, side: int, killed_after: int = 0) -> None:
     make(folder / "huge.tif", side, side)
     words = ["filter", "-q", "--tile", "auto", "--model", "perona-malik", "--contrast", "9000", "--time", "0.8"]
     words += [str(folder / "huge.tif"), str(folder / "out.tif")]
-    answer = run_alone(WHORL, *words, limit=64 * GIGABYTE, timeout=1200)
+    if killed_after:
+        done = folder / ".out.tif.whorl" / "0" / "done"
+        with subprocess.Popen([sys.executable, "-m", "whorl", *words], env=environment()) as process:
+            while not done.exists() or done.read_text().count("\n") < killed_after:
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.kill()
+    answer = run_alone(WHORL, *words, "--json", limit=64 * GIGABYTE, timeout=1200)
     assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["files"][0]["resumed"] == bool(killed_after)
     assert answer.peak < GIGABYTE
     steps, margin = 2, 8
     with files.open_reader(folder / "huge.tif") as before, files.open_reader(folder / "out.tif") as after:
@@ -61,9 +70,9 @@ def test_memory_stays_below_a_gigabyte(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("WHORL_HUGE" not in os.environ, reason="takes minutes and 2 GB of disk: set WHORL_HUGE=1")
-def test_sixteen_thousand_squared(tmp_path):
-    check_huge(tmp_path, 16384)
+@pytest.mark.skipif("WHORL_HUGE" not in os.environ, reason="takes minutes and 8 GB of disk: set WHORL_HUGE=30000")
+def test_thirty_thousand_squared_killed_and_gone_on_with(tmp_path):
+    check_huge(tmp_path, int(os.environ["WHORL_HUGE"]), killed_after=5)
 
 
 @pytest.mark.parametrize(

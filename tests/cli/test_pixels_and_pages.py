@@ -126,6 +126,24 @@ def test_one_setting_for_all_pages_unless_asked(tmp_path, whorl_command, verb, n
     assert "3 pages" in said
 
 
+@pytest.mark.parametrize(("axes", "order"), [("CYX", (0, 1)), ("TCYX", (0, 1, 0, 1)), ("CTYX", (0, 0, 1, 1))])
+def test_dyes_in_pages_have_noise_of_their_own(tmp_path, whorl_command, axes, order):
+    """One noise for a weak and a strong dye left the strong one as it was."""
+    random = np.random.default_rng(0)
+    y, x = np.mgrid[:64, :70]
+    clean = 50 + 40 * (np.hypot(y - 30, x - 35) < 20) + 0.3 * x
+    pages = np.stack([(1 + 19 * dye) * (clean + random.normal(0, 5, clean.shape)) for dye in order]).astype(np.float32)
+    shape = (2, 2, *clean.shape) if "T" in axes else (2, *clean.shape)
+    tifffile.imwrite(tmp_path / "a.tif", pages.reshape(shape), ome=True, metadata={"axes": axes})
+    answer = whorl_command("denoise", "--json", tmp_path / "a.tif", tmp_path / "b.tif")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)["files"][0]["pages"]
+    assert [page["noise"] for page in told] == pytest.approx([5 * (1 + 19 * dye) for dye in order], rel=0.3)
+    assert len({json.dumps(page["noise_model"]) for page in told}) == 2
+    for page, dye in zip(files.read_pages(tmp_path / "b.tif"), order, strict=True):
+        assert np.std(page.samples[..., 0] - (1 + 19 * dye) * clean) < 0.6 * 5 * (1 + 19 * dye)
+
+
 def test_a_stack_that_only_changes_its_place_does_not_flicker(tmp_path, whorl_command):
     """Each page is filtered with the same settings, as one page of the whole stack would be."""
     stack(tmp_path / "a.tif")

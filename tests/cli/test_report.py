@@ -9,7 +9,8 @@ import torch
 from files.samples import listing
 from whorl import files
 from whorl.automatic import NoiseModel
-from whorl.cli.report import _words
+from whorl.cli.report import _slice, _words
+from whorl.evaluation.noise_chart import draw_report
 
 
 def save(path, image):
@@ -57,6 +58,29 @@ def test_only_the_middle_of_a_large_picture_is_shown_and_a_copy_says_so(tmp_path
     assert "no noise was found. The picture was copied." in "\n".join(_words(page, None))
 
 
+@pytest.mark.parametrize("told", [(), ("--noise", "10")])
+def test_of_a_volume_the_middle_slice_is_shown(tmp_path, whorl_command, told):
+    nibabel = pytest.importorskip("nibabel")
+    z, y, x = np.mgrid[:20, :40, :56]
+    clean = 60 + 90.0 * (np.sqrt((x - 28.0) ** 2 + (y - 20.0) ** 2 + (z - 10.0) ** 2) < 14)
+    volume = clean + np.random.default_rng(0).normal(0, 10, clean.shape)
+    nibabel.save(nibabel.Nifti1Image(volume.T.astype("f4"), np.eye(4)), tmp_path / "a.nii.gz")
+    paths = (tmp_path / "a.nii.gz", tmp_path / "b.nii.gz", "--report", tmp_path / "sheet.png")
+    answer = whorl_command("denoise", "--json", *told, *paths)
+    assert answer.code == 0, answer.err
+    assert files.read(tmp_path / "sheet.png").samples.std() > 20
+    page = json.loads(answer.out)["files"][0]["pages"][0]
+    before, after, samples = _slice(*paths[:2], False)
+    result = np.asarray(nibabel.load(paths[1]).dataobj).T
+    assert np.array_equal(before[0].numpy(), volume[10].astype("f4"))
+    assert np.array_equal(after[0].numpy(), result[10])
+    assert sum(sample.numel() for sample in samples) > 1000
+    model = NoiseModel(**page["noise_model"]) if not told else None
+    words = "\n".join(_words(page, model))
+    assert ("standard deviation 10, as told" if told else str(model)) in words
+    assert words.endswith("The PSNR is estimated for pictures, not for volumes.\nNetwork: volume-5k.")
+
+
 def test_a_model_that_does_not_fit_is_said_in_the_summary(tmp_path, whorl_command, monkeypatch):
     from whorl.denoising import Denoising
 
@@ -78,3 +102,15 @@ def test_a_report_needs_results_and_a_name_for_each(tmp_path, whorl_command, wor
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert "Leave out --dry-run" in answer.err or "Name a folder for their sheets" in answer.err
     assert listing(tmp_path) == before
+
+
+def test_a_sheet_has_room_for_all_its_words(tmp_path):
+    u, model = torch.rand(1, 64, 64), NoiseModel.constant(0.1)
+    sizes = []
+    for count in (4, 40):
+        words = "title", "\n".join(["a line of words"] * count)
+        draw_report(u, u, [u[None]], model, words, tmp_path / "sheet.png", format="png")
+        pixels = files.read(tmp_path / "sheet.png").samples[..., 0]
+        assert (pixels[-30:, -500:] > 200).all()  # below the last line
+        sizes.append(len(pixels))
+    assert sizes[1] > sizes[0] + 20 * 30

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import whorl
-from whorl.foundations.arrays import _source, from_tensor, to_tensor
+from whorl.foundations.arrays import _source, device_of, from_tensor, to_tensor
 from whorl.foundations.samples import rounded
 
 WHOLE = [torch.uint8, torch.int8, torch.int16, torch.uint16, torch.int32]
@@ -84,3 +84,18 @@ def test_an_array_that_can_be_looked_at_in_place_is_not_copied(dtype):
     locked = image.view()
     locked.flags.writeable = False
     assert _source(locked, "test")[0].data_ptr() != image.ctypes.data
+
+
+def test_devices_that_are_not_there_are_refused(monkeypatch):
+    own = torch.device("cpu")
+    assert device_of(None, own) is own
+    assert device_of("cpu", own) == own
+    with pytest.raises(ValueError, match="device 'gpu' is unknown"):
+        device_of("gpu", own)
+    if not torch.cuda.is_available():
+        with pytest.raises(ValueError, match="has no CUDA"):
+            device_of("cuda", own)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(ValueError, match="this machine has 2, counted from cuda:0"):
+        device_of("cuda:2", own)
+    assert device_of("cpu:2", own).index == 2  # processors are not counted

@@ -68,6 +68,10 @@ WINDOWS = {
         pytest.importorskip("dask.array").from_array(u, chunks=12), "gerig", contrast=9.0, time=1.0
     ).compute(),
     "network.remove": lambda u: whorl.load("photo-8k").remove(torch.from_numpy(u)[None, None], 15.0),
+    "network on a tensor": lambda u: whorl.load("photo-8k")(torch.from_numpy(u)[None, None].float()),
+    "network of the paper on a tensor": lambda u: whorl.load("isotropic-0.41")(torch.from_numpy(u)[None, None]),
+    "learned energy on a tensor": lambda u: whorl.load("energy-convex")(torch.from_numpy(u)[None, None].float(), 15.0),
+    "lines on a tensor": lambda u: whorl.load("vessels-5k")(torch.from_numpy(u)[None, None].expand(1, 3, -1, -1)),
     "remove of the paper": lambda u: whorl.load("isotropic-0.41").remove(torch.from_numpy(u)[None, None], 15.0),
 }
 
@@ -78,7 +82,7 @@ def test_nan_and_infinity_are_refused_in_windows_and_in_tensors(call, value):
     """Wherever they lie: here in the last window."""
     broken = GREY.copy()
     broken[23, 29] = value
-    with pytest.raises(ValueError, match=r"the image holds 1 NaN or infinite value\(s\)"):
+    with pytest.raises(ValueError, match=r"the image holds \d NaN or infinite value\(s\)"):
         call(broken)
 
 

@@ -140,6 +140,14 @@ def test_labelled_arrays_keep_dims_coordinates_and_attributes():
     np.testing.assert_array_equal(told.data, whorl.diffuse(VOLUME, **SETTINGS))
 
 
+def test_networks_take_the_size_of_voxels_from_labelled_volumes():
+    noisy = (VOLUME + 10 * np.random.default_rng(3).standard_normal(VOLUME.shape)).astype(np.float32)
+    image = labelled(noisy, ("z", "y", "x"), {"z": np.arange(6) * 3.0, "y": np.arange(9), "x": np.arange(12)})
+    found = whorl.denoise(image, 10.0).data
+    np.testing.assert_array_equal(found, whorl.denoise(noisy, 10.0, spacing=(3.0, 1.0, 1.0)))
+    assert not np.array_equal(found, whorl.denoise(noisy, 10.0))
+
+
 def test_labelled_arrays_are_not_smoothed_along_what_is_no_space():
     bands = labelled(np.stack([GREY] * 12), ("band", "y", "x"), {"band": np.arange(12) * 10.0})
     with pytest.raises(ShapeError, match="axis 'band' is no axis of space. Name it as channel_axis=0"):

@@ -7,7 +7,7 @@ import torch
 
 from whorl.errors import ShapeError
 from whorl.networks import LineNetwork, LineSpec
-from whorl.operators import FieldMap, coarser, finer
+from whorl.operators import FieldMap, SteerableMap, coarser, finer
 
 SIZES = [(24, 24), (23, 32), (17, 9), (5, 6), (1, 1)]
 SYMMETRIES = {
@@ -17,6 +17,7 @@ SYMMETRIES = {
 }
 SMALL = {
     "pixel": LineSpec(channels=2, stream=(3, 2, 1), fields=(3, 2, 2), levels=3),
+    "scalars": LineSpec(channels=2, stream=(4,), fields=(3, 2, 2), levels=3),
     "own blocks": LineSpec(channels=2, stream=(3, 0, 2), fields=(3, 2, 2), levels=2, shared=False, outputs=2),
     "picture": LineSpec(channels=2, stream=(3, 2, 1), fields=(3, 2, 2), levels=3, shared=False, head="picture"),
 }
@@ -62,6 +63,33 @@ def test_vectors_turn_once_and_orientations_twice():
     u = torch.randn(1, 8, 12, 11, dtype=torch.float64)
     turned = complex_turn(u, [0, 0, 1, 1, 2])
     torch.testing.assert_close(K(turned)[:, 0, 0], complex_turn(K(u)[:, 0, 0], [0, 1, 2, 3]), rtol=1e-11, atol=1e-11)
+
+
+def test_handed_networks_keep_turns_and_tell_mirror_images_apart():
+    torch.manual_seed(3)
+    spec = LineSpec(channels=1, stream=(3, 2, 1), fields=(3, 2, 2), levels=2, head="picture", handed=True)
+    network, u = LineNetwork(spec).double(), picture((17, 24), channels=1)
+    with torch.no_grad():
+        expected = network(u)
+        torch.testing.assert_close(network(u.rot90(1, (2, 3))), expected, rtol=1e-11, atol=1e-11)
+        assert (network(u.flip(3)) - expected).abs().max() > 1e-6 * expected.abs().max()
+
+
+def test_blocks_on_scalars_are_compiled_and_agree_with_the_reference():
+    network, u = made("scalars").float(), picture((23, 32)).float()
+    blocks = [*network.down, *network.up]
+    assert [type(block.analysis) for block in blocks] == [SteerableMap, SteerableMap]
+    expected, slopes = [], []
+    for engine in ("reference", "numba"):
+        for block in blocks:
+            block.engine = engine
+        network.zero_grad()
+        odds = network(u)
+        odds.square().mean().backward()
+        expected.append(odds.detach())
+        slopes.append(torch.cat([p.grad.flatten() for p in network.parameters()]))
+    torch.testing.assert_close(*expected, rtol=1e-4, atol=1e-4 * float(expected[0].abs().max()))
+    torch.testing.assert_close(*slopes, rtol=1e-3, atol=1e-3 * float(slopes[0].abs().max()))
 
 
 def test_the_pixelwise_map_mixes_fields_of_equal_order_alone():

@@ -108,15 +108,17 @@ class Batch:
 
     def _draw(self, record: dict[str, Any], sheets: dict[str, Path]) -> None:
         """Draw the sheets about a file that were asked for."""
+        if not sheets or "error" in record:
+            return
         from whorl.cli.compare import write_compare
         from whorl.cli.report import write_report
 
-        for name, path in sheets.items() if "error" not in record else ():
+        for name, path in sheets.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             if name == "compare":
                 write_compare(record, summary(record["pages"]), path, self.force, self.volume)
             else:
-                write_report(record, path, self.force)
+                write_report(record, path, self.force, self.volume)
             record[name] = str(path)
 
     def _one(self, source: Path, target: Path, advance: Callable[[float], None] | None, apart: bool) -> dict[str, Any]:
@@ -144,9 +146,8 @@ class Batch:
         how = replace(self.how, advance=advance)
         if (file := self._opened(source)) is not None:
             with file:
-                told = "--report" if "report" in self.sheets else "--compression" if self.compression else ""
-                if told:
-                    raise ValueError(f"{source}: {told} is for pictures, and this is a volume. Leave it out.")
+                if self.compression:
+                    raise ValueError(f"{source}: --compression is for pictures, and this is a volume. Leave it out.")
                 return self._volume(file, target, how)
         if self.preview is not None:
             raise ValueError(f"{source}: --preview is for volumes. Give --volume if its pages are slices of one.")

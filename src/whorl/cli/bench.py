@@ -76,9 +76,13 @@ def _examples() -> "dict[str, Form]":
             found[law + where] = Form(law, g, cells, cells, rho=rho)
             if law in EDGES:
                 found["  of several gradients" + where] = replace(found[law + where], couple_channels=True)
-    plain = found["isotropic"]
-    for name in DERIVATIVES[1:]:
-        other = replace(plain.flux, name=name)
-        found[name] = replace(plain, flux=other, structure=other)
-    found["  homogeneous laplacian"] = replace(found["laplacian"], diffusivity="homogeneous")
-    return found | {kind: replace(plain, diffusivity=kind) for kind in (*CLOSED, "FreeForm")}
+    for where in ("", " in space"):
+        plain = found["isotropic" + where]
+        scales = replace(plain.flux, taps=(plain.flux.taps[0], ((0.8, 0.1),) * plain.dimension), omega=(1.0, 1.0))
+        coupled = replace(plain, flux=scales, structure=scales, couple_scales=True, inside=(1.0, 1.0))
+        found["several scales" + where] = coupled
+        for name in DERIVATIVES[1:] if not where else DERIVATIVES[1:3]:
+            other = replace(plain.flux, name=name)
+            found[name + where] = replace(plain, flux=other, structure=other)
+    found["homogeneous laplacian"] = replace(found["laplacian"], diffusivity="homogeneous")
+    return found | {kind: replace(found["isotropic"], diffusivity=kind) for kind in (*CLOSED, "FreeForm")}

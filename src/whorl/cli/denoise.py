@@ -4,7 +4,18 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from whorl.cli.options import Cluster, Common, Paths, option, prepare, with_common_options
+from whorl.cli.options import (
+    AsVolume,
+    Cluster,
+    Common,
+    Memory,
+    Paths,
+    SpacingText,
+    as_memory,
+    option,
+    prepare,
+    with_common_options,
+)
 
 EXAMPLES = (
     "whorl denoise photo.jpg clean.png",
@@ -54,6 +65,9 @@ def command(
             "a folder.",
         ),
     ] = None,
+    spacing: SpacingText = "auto",
+    memory: Memory = None,
+    volume: AsVolume = False,
     cluster: Cluster = None,
     *,
     common: Common,
@@ -67,10 +81,13 @@ def command(
 
     With --noise, or another network, the noise is taken to be white and of one level.
 
+    Volumes are taken in windows, with the voxel size of the file: where voxels are not cubes, a network for pictures
+    has a share.
+
     What was removed is compared with the noise model; where it does not look like such noise, a sentence says so.
     """
     from whorl.cli.batch import Batch
-    from whorl.cli.treatments import ByNetwork
+    from whorl.cli.treatments import ByNetwork, as_spacing
     from whorl.denoising import Denoising
 
     if channels not in ("auto", "separate", "joint"):
@@ -80,8 +97,9 @@ def command(
     watch = _silent if common.quiet or not sys.stderr.isatty() else _tell
     policy = Denoising(told, _told(noise), channels=kind, adapt=adapt, watch=watch, strength=strength)
     device = prepare(common.device, common.threads)
-    treatment = ByNetwork(policy, device, per_page=common.per_page)
-    Batch("denoise", treatment, common, report=report, cluster=cluster).run([Path(path) for path in paths])
+    treatment = ByNetwork(policy, device, spacing=as_spacing(spacing), per_page=common.per_page)
+    how: dict[str, Any] = {"volume": volume, "memory": as_memory(memory), "report": report, "cluster": cluster}
+    Batch("denoise", treatment, common, **how).run([Path(path) for path in paths])
 
 
 def _tell(step: int) -> None:

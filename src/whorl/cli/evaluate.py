@@ -17,7 +17,7 @@ EXAMPLES = (
 
 def command(
     network: Annotated[str, typer.Argument(help="Name of a trained network, or path of a model card.")],
-    data: Annotated[str, option("--data FOLDER", "Photographs, for a network of that kind.")] = "",
+    data: Annotated[str, option("--data FOLDER", "Photographs, for a network that denoises them.")] = "",
     noise: Annotated[float, option("--noise SD", "Noise added to the photographs.")] = 25.0,
     beside: Annotated[str, option("--beside NAME", "Another network to compare with on photographs.")] = "",
     images: Annotated[int, option("--images", "Test images per angle; the paper's test has 50.", min=1)] = 5,

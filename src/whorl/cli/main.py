@@ -104,9 +104,15 @@ def _own_the_process() -> None:
     # Torch asks for huge pages where a tensor is large: a network on a volume takes a tenth less time, and less memory.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     # Python would look for cycles among all objects of torch and Numba, again and again while these are imported and
-    # once more at the end: 0.2 s and 0.3 s of processor time.
-    gc.set_threshold(100_000, 50, 50)
-    atexit.register(gc.freeze)
+    # once more at the end: 0.2 s and 0.3 s of processor time. No picture is part of a cycle.
+    gc.set_threshold(1_000_000, 50, 50)
+    atexit.register(_freeze)
+
+
+def _freeze() -> None:
+    """Leave all objects as they are, unless Triton is there: torch loads it to train, and it complains of each."""
+    if "triton" not in sys.modules:
+        gc.freeze()
 
 
 def build(words: Sequence[str] = ()) -> typer.Typer:

@@ -40,7 +40,7 @@ def command(
     """Find lines in pictures: by default vessels in colour photographs of the retina.
 
     The result is the chance of a line at every pixel: 8 bits, white is 1; in TIFF files numbers from 0 to 1. Brightness
-    and contrast are evened out, and the dark frame around the field of view is found, by itself.
+    and contrast are evened out, and the dark frame around the field of view is found automatically.
     """
     import numpy as np
 

@@ -41,7 +41,7 @@ def command(
     protocol: Annotated[
         str, option("--protocol", "Settings to start from: paper, converged or gauss-newton.")
     ] = "paper",
-    optimiser: Annotated[str | None, option("--optimiser", "adam or gauss-newton.")] = None,
+    optimiser: Annotated[str | None, option("--optimiser", "adam, whitened or gauss-newton.")] = None,
     epochs: Annotated[int | None, option("--epochs", "Epochs, or Gauss-Newton iterations.", min=1)] = None,
     batch: Annotated[int | None, option("--batch", "Images per step, over all processes.", min=1)] = None,
     rate: Annotated[float | None, option("--rate", "Learning rate.", min=0.0, max=1.0)] = None,
@@ -126,7 +126,7 @@ def command(
             told.write(history)
             recipe.card(name, {seed: (trained, history)}).write(card)
             if not quiet:
-                typer.echo(f"{card}: {history.last.words} on the training images")
+                typer.echo(f"{card}: last epoch: {history.last.words}")
                 if isinstance(recipe.data, Annotated):
                     typer.echo(f"Dice on pictures held back: {recipe.data.dice(trained, own):.4f}")
                 if history.stopped == "no gain":

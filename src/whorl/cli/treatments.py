@@ -24,8 +24,8 @@ from whorl.large.volumes import sample_boxes
 class Treatment(ABC):
     """Gives the stages for pages, and says what it chose.
 
-    What is measured is measured on all pages of a file together, so that a film does not flicker, or with ``per_page``
-    on each of them.
+    What is measured is measured on all pages of a file together that show one dye, so that a film does not flicker, or
+    with ``per_page`` on each of them.
     """
 
     device: torch.device
@@ -36,9 +36,12 @@ class Treatment(ABC):
 
     def chosen(self, pages: Sequence[Page]) -> Iterator[tuple[Sequence[Stage], dict[str, Any]]]:
         """For each page the stages, and the numbers that describe them for a report."""
-        together = None if self.per_page else self._measured(pages)
-        for page in pages:
-            yield self._stages(page, self._measured([page]) if together is None else together)
+        if self.per_page:
+            measured = (self._measured([page]) for page in pages)
+        else:
+            each = {dye: self._measured([page for page in pages if page.dye == dye]) for dye in {p.dye for p in pages}}
+            measured = (each[page.dye] for page in pages)
+        yield from map(self._stages, pages, measured)
 
     volumes: bool = False
     """Whether volumes are filtered too."""
@@ -131,25 +134,32 @@ class ByModel(Spaced, Treatment):
         return steps, record | {"steps": sum(stage.steps for stage in steps)}
 
 
-class ByNetwork(Treatment):
+class ByNetwork(Spaced, Treatment):
     """A trained network; the noise is measured on the pages where its level is not given."""
 
     volumes = True
 
     def volume(self, file: VolumeFile) -> tuple[Sequence[Stage], dict[str, Any]]:
         """What removes the noise of the volumes of a file, in windows; all of them have one noise."""
-        policy = replace(self.policy, dimension=3)
-        if policy.loaded(file.channels).dimension != 3:
-            raise ValueError(f"{file.path}: {policy.network} is for pictures. Use volume-5k, or whorl filter.")
+        aspect = self.voxel(file)
+        policy = replace(self.policy, dimension=3, spacing=aspect)
         samples = list(_tensors(lambda: sample_boxes(file))())
         measured, eight_bits = policy.measured(lambda: samples), file.dtype == "uint8"
         steps, _ = denoising_stages(policy, measured, samples, eight_bits=eight_bits, device=self.device)
-        record = {"network": policy.name(file.channels), "noise": _level(measured, samples)}
-        record |= {"noise_measured": policy.noise is None, "strength": policy.strength}
+        record: dict[str, Any] = {"network": policy.name(file.channels), "noise": _level(measured, samples)}
+        record |= {"noise_measured": policy.noise is None, "strength": policy.strength, "spacing": list(aspect)}
+        record |= {"noise_model": asdict(measured)} if isinstance(measured, NoiseModel) else {}
         return steps, record | ({} if steps else {"copied": True})
 
-    def __init__(self, policy: Denoising, device: torch.device, *, per_page: bool = False) -> None:
-        self.policy, self.device, self.per_page = policy, device, per_page
+    def __init__(
+        self,
+        policy: Denoising,
+        device: torch.device,
+        *,
+        spacing: tuple[float, ...] | None = None,
+        per_page: bool = False,
+    ) -> None:
+        self.policy, self.device, self.spacing, self.per_page = policy, device, spacing, per_page
         if policy.network is not None:
             policy.loaded(1)  # whatever is wrong with the file is said at once
 

@@ -44,12 +44,16 @@ def drawn_volumes(
     u = 255 * next(U) + (next(U) < 0.5) * 60 * next(U) * fills[:, 0]
     for i in range(LEAVES):
         u = _covered(u, leaves[:, i], _matrix(turns[:, i]), 1 - i / LEAVES, fills, texture, places)
-    u = u * (1 + (next(U) < 0.5) * 0.15 * next(U) * _unit(blurred(white[:, 3], size / 6)))
+    u = u * (1 + (next(U) < 0.5) * 0.15 * next(U) * standardised(blurred(white[:, 3], size / 6)))
     u = u + (next(U) < 0.35) * 8 * next(U) ** 2 * fills[:, 1]
     u = blurred(u, 0.95 * next(U))
+    return in_grey_values(u, next(U) < 0.4, 0.3 + 0.7 * next(U), next(U))
+
+
+def in_grey_values(u: Tensor, narrow: Tensor, share: Tensor, dark: Tensor) -> Tensor:
+    """Volumes ``(n, 1, z, y, x)`` with values from 0 to 255; ``narrow`` ones use a share of that range."""
     low, high = u.amin((1, 2, 3), keepdim=True), u.amax((1, 2, 3), keepdim=True)
     u = (u - low) / (high - low).clamp(min=1) * 255
-    narrow, share, dark = next(U) < 0.4, 0.3 + 0.7 * next(U), next(U)
     gain = torch.where(narrow, share, torch.ones_like(share))
     return (u * gain + 255 * (1 - gain) * dark).clamp(0, 255)[:, None]
 
@@ -80,20 +84,20 @@ def _one_by_one(numbers: Tensor) -> Iterator[Tensor]:
     return iter(numbers.T[..., None, None, None])
 
 
-def _unit(u: Tensor) -> Tensor:
+def standardised(u: Tensor) -> Tensor:
     """The same with mean 0 and standard deviation 1."""
     u = u - u.mean((1, 2, 3), keepdim=True)
-    return u / u.std((1, 2, 3), keepdim=True).clamp(min=1e-6)
+    return u / u.std((1, 2, 3), keepdim=True).clamp(min=1e-12)
 
 
 def _fills(U: Iterator[Tensor], white: Tensor, places: Tensor, direction: Tensor) -> Tensor:
     """What leaves may be filled with: winding sheets, rough texture, waves."""
-    smooth = _unit(blurred(white[:, 0], 1.5 * 4 ** next(U)))
+    smooth = standardised(blurred(white[:, 0], 1.5 * 4 ** next(U)))
     sheets = torch.tanh((2 + 10 * next(U)) * torch.sin((0.6 + 2.4 * next(U)) * pi * smooth))
     fine, coarse = blurred(white[:, 1], 0.5 * 3 ** next(U)), blurred(white[:, 2], 1.5 * 2 ** next(U))
     along = torch.einsum("nk,kzyx->nzyx", direction, places)
     waves = torch.sin(2 * pi / (3 * 5 ** next(U)) * along + 6 * next(U) + next(U) * smooth)
-    return torch.stack([sheets, _unit(fine + 0.7 * _unit(coarse)), waves], 1)
+    return torch.stack([sheets, standardised(fine + 0.7 * standardised(coarse)), waves], 1)
 
 
 def _covered(

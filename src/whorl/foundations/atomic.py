@@ -1,6 +1,6 @@
 """Whole or not at all: an output is written beside its place and moved there when it is complete.
 
-Files that others made are looked at only where they are files.
+Pipes and devices that bear a file's name are refused, not opened.
 """
 
 import contextlib
@@ -100,7 +100,7 @@ def lock(descriptor: int) -> bool | None:
 
 
 def move(part: Path, target: Path) -> None:
-    """Give a complete file or folder its name, in place of what had it."""
+    """Give a complete file or folder its name; what had that name goes."""
     if not target.is_dir():
         os.replace(part, target)
         return

@@ -23,7 +23,7 @@ NO_SPACE = {"c", "ch", "channel", "channels", "band", "bands", "rgb", "wavelengt
 """Names of axes that are not smoothed along unless the user says what they are."""
 
 LAZY: list[Callable[[Callable[..., Any], dict[str, Any]], Any]] = []
-"""What takes the place of a function for arrays of dask; it comes later in the library, so ``whorl`` puts it here."""
+"""Called in place of a function where the image is an array of dask. Set by ``whorl``: imports go backwards only."""
 
 ARRAYS = (np.ndarray, Tensor)
 """Images that functions take as they are."""
@@ -48,12 +48,17 @@ class Opened:
     spacing: tuple[float, ...] | None = None
 
 
-def any_array(function: Function) -> Function:
+def any_array(least_axes: int = 2) -> Callable[[Function], Function]:
     """Let a function of NumPy arrays and tensors take the pictures of other libraries, and give back what it was given.
 
     Its argument ``image`` is opened, and its ``mask`` where it has one. Arguments that were left out (channels, size of
-    pixels) are taken from the picture where it knows them.
+    pixels) are taken from the picture where it knows them; the size of pixels counts where a picture has ``least_axes``
+    axes of space or more.
     """
+    return lambda function: _taking_any(function, least_axes)
+
+
+def _taking_any(function: Function, least_axes: int) -> Function:
     names = signature(function)
 
     @wraps(function)
@@ -66,8 +71,9 @@ def any_array(function: Function) -> Function:
         if LAZY and type(told["image"]).__module__.partition(".")[0] == "dask":
             return LAZY[0](with_any_array, told)
         axes = [told[name] for name in ("channel_axis", "page_axis") if told.get(name) is not None]
-        sized = "spacing" in names.parameters and told.get("spacing") is None and isinstance(told.get("model", ""), str)
-        found = opened(told["image"], function.__name__, axes, sized=sized)
+        untold = "spacing" in names.parameters and told.get("spacing") is None
+        sized = least_axes if untold and isinstance(told.get("model", ""), str) else 0
+        found = opened(told["image"], function.__name__, axes, sized)
         if not isinstance(mask := told.get("mask"), MASKS):
             picture = hasattr(mask, "__array_interface__")  # such as one of Pillow with two values
             told["mask"] = np.array(mask) if picture else opened(mask, function.__name__).array
@@ -79,10 +85,11 @@ def any_array(function: Function) -> Function:
     return with_any_array  # type: ignore[return-value]
 
 
-def opened(image: Any, caller: str, others: Sequence[int] = (), *, sized: bool = False) -> Opened:
+def opened(image: Any, caller: str, others: Sequence[int] = (), sized: int = 0) -> Opened:
     """A picture of any library as NumPy array or tensor.
 
-    ``others`` are the axes that are not space, ``sized`` asks for the size of pixels.
+    ``others`` are the axes that are not space. The size of pixels is asked for where ``sized`` is not 0 and there are
+    so many axes of space or more.
     """
     if isinstance(image, ARRAYS):
         return Opened(image)
@@ -93,7 +100,7 @@ def opened(image: Any, caller: str, others: Sequence[int] = (), *, sized: bool =
         space = _space(image, caller, others)
         return Opened(image.data, lambda result: image.copy(data=result), None, _steps(image, caller, space, sized))
     if library in ("SimpleITK", "itk") and hasattr(image, "GetSpacing"):
-        return _medical(image, sys.modules[library], others)
+        return _medical(image, sys.modules[library], others, sized)
     if library == "PIL" and hasattr(image, "mode"):
         return _pillow(image, caller)
     if hasattr(image, "__cuda_array_interface__") or hasattr(image, "__dlpack__"):
@@ -124,9 +131,9 @@ def _space(image: Any, caller: str, others: Sequence[int]) -> list[Any]:
     return space
 
 
-def _steps(image: Any, caller: str, space: list[Any], sized: bool) -> tuple[float, ...] | None:
+def _steps(image: Any, caller: str, space: list[Any], sized: int) -> tuple[float, ...] | None:
     """The size of pixels by the coordinates; None where no axis has any, or it is not asked for."""
-    if not sized:
+    if not 0 < sized <= len(space):
         return None
     known = {name: np.diff(image.coords[name].values.astype(float)) for name in space if name in image.coords}
     for name, steps in known.items():
@@ -147,7 +154,7 @@ def _steps(image: Any, caller: str, space: list[Any], sized: bool) -> tuple[floa
     return _aspect(sizes)
 
 
-def _medical(image: Any, library: Any, others: Sequence[int]) -> Opened:
+def _medical(image: Any, library: Any, others: Sequence[int], sized: int) -> Opened:
     """Images of ITK and SimpleITK: axes the other way round, channels last."""
     sizes = [float(size) for size in image.GetSpacing()][::-1]
     array = library.GetArrayFromImage(image)
@@ -164,7 +171,8 @@ def _medical(image: Any, library: Any, others: Sequence[int]) -> Opened:
             made.SetMetaDataDictionary(image.GetMetaDataDictionary())
         return made
 
-    return Opened(array, back, -1 if vector else None, _aspect([h for axis, h in enumerate(sizes) if axis not in axes]))
+    space = [h for axis, h in enumerate(sizes) if axis not in axes]
+    return Opened(array, back, -1 if vector else None, _aspect(space) if 0 < sized <= len(space) else None)
 
 
 def _pillow(image: Any, caller: str) -> Opened:

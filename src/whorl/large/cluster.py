@@ -47,7 +47,7 @@ def filter_store(
     ----------
     source, target : Path
         Folders, or addresses such as ``memory://store/a.zarr``. A folder appears when it is complete; behind an address
-        the array grows in place, and an array ``.whorl`` beside it, which says what is done, goes in the end.
+        the array grows in place, and an array ``.whorl`` beside it, which says what is done, is removed in the end.
     choose : callable
         Gives the stages; runs once, on a worker, which reads the samples it measures.
     how : How

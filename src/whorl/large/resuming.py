@@ -57,9 +57,9 @@ def journals(target: Path) -> Iterator[Begin]:
 
 
 def check_room(target: Path, chosen: Plan, result: int, values: int, dtype: np.dtype[Any]) -> None:
-    """Refuse at once what the disk cannot hold: results of so many bytes twice, and up to two images between passes.
+    """Refuse at once what the disk cannot hold: the ``result`` in bytes twice, and up to two images between passes.
 
-    These have so many ``values``, in full precision. The files of a former run count as free.
+    Such an image has so many ``values``, in full precision. The files of a former run count as free.
     """
     needed = 2 * result + values * min(len(chosen.passes) - 1, 2) * working_dtype(dtype).itemsize
     folder = work_folder(target)

@@ -23,7 +23,7 @@ from whorl.large.stages import Stage
 from whorl.large.windows import Window, window_at
 
 SAMPLED = 2
-"""Volumes of a series on which something is measured that is one for all of them."""
+"""How many volumes of a series are looked at to measure what all of them share."""
 
 
 def sample_boxes(file: VolumeFile) -> Iterator[NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""What all trained networks share: a structure, named numbers, and a chain of steps."""
+"""What all trained networks share: an architecture, named numbers, and a chain of steps."""
 
 import math
 from abc import abstractmethod
@@ -147,7 +147,7 @@ class DiffusionNetwork(TrainedNetwork):
         return self
 
     def extra_repr(self) -> str:
-        """The structure in words."""
+        """The architecture in words."""
         return f"{self.spec.coupling}, alpha={self.spec.alpha:g}, steps={self.spec.steps}"
 
 

@@ -1,8 +1,8 @@
 """Model cards: a trained network as one file, with what it was trained on and what it reached.
 
-A card is a safetensors file. Its header holds structure, settings and figures as JSON text; its tensors are the weights
-of one training run, or of several with different seeds. Nothing in it is executed. Networks are loaded from the package
-itself, offline.
+A card is a safetensors file. Its header holds architecture, settings and figures as JSON text; its tensors are the
+weights of one training run, or of several with different seeds. Nothing in it is executed. Networks are loaded from the
+package itself, offline.
 """
 
 import copy

@@ -1,5 +1,6 @@
 """A trained network at work on pictures of any range and any noise level: the one place that knows of levels."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from torch import Tensor
 from whorl.automatic.between import rising
 from whorl.engines.selection import undisturbed
 from whorl.errors import ShapeError
+from whorl.foundations import validation
 
 if TYPE_CHECKING:
     from whorl.networks.trained import TrainedNetwork
@@ -37,6 +39,9 @@ class Denoiser:
     A network trained for one level has the picture scaled to that. A network for grey pictures takes the channels of a
     colour picture one by one; one for colour takes pictures with three channels alone.
 
+    Networks for volumes take voxels for cubes. Where voxels are r times as long along one axis as along the others, a
+    network for pictures has the share 1 - 1/r, on the slices across that axis: neighbours in other slices tell little.
+
     Where there is a second network for noise of other kinds, it takes over as the noise gets weaker than the first one
     is trained for, or as neighbours get correlated; in between both have a share, so that nothing jumps.
 
@@ -51,7 +56,9 @@ class Denoiser:
     correlation : float
         Of the noise between neighbours; 0 for white noise.
     second : TrainedNetwork, optional
-        The network for noise that is not white, or weak.
+        The network for noise that is not white, or weak; of a volume the one for its slices.
+    spacing : tuple of float
+        The sides of a voxel, of which the ratio counts, where they are not equal.
 
     Examples
     --------
@@ -68,6 +75,7 @@ class Denoiser:
     high: float = 255.0
     correlation: float = 0.0
     second: "TrainedNetwork | None" = None
+    spacing: tuple[float, ...] = ()
 
     @property
     def factor(self) -> float:
@@ -118,6 +126,9 @@ class Denoiser:
         """The networks that take part, and how much of the result is each one's, for a level in grey values."""
         if self.second is None:
             return [(self.network, 1.0)]
+        if self.spacing:
+            share = 1 - (math.prod(self.spacing) / max(self.spacing)) ** 0.5 / max(self.spacing)
+            return [(self.network, 1 - share), (self.second, share)]
         if isinstance(level, Tensor):
             begin, end = _WEAK
             weak = ((_smallest(self.network) / level - begin) / (end - begin)).clamp(0, 1)
@@ -128,6 +139,10 @@ class Denoiser:
     def _removed(self, network: "TrainedNetwork", v: Tensor, level: float | Tensor) -> Tensor:
         told: tuple[float, ...] = (self.correlation,) if getattr(network.spec, "correlated", False) else ()
         least = _smallest(network)
+        if across := v.dim() - 2 - network.dimension:  # slices are pictures, one beside the other
+            across += 1 + self.spacing.index(max(self.spacing))
+            slices = v.movedim(across, 1)
+            return self._removed(network, slices.flatten(0, 1), level).view(slices.shape).movedim(1, across)
         result: Tensor = network(v, level.clamp_min(least) if isinstance(level, Tensor) else max(level, least), *told)
         return result
 
@@ -187,8 +202,8 @@ def trained_for(network: "TrainedNetwork", noise: float | Tensor) -> None:
     """Refuse a level for which a network was not trained, in a call with tensors: nothing scales the picture there."""
     assert network.noise_range is not None
     low, high = network.noise_range
-    if isinstance(noise, Tensor) and noise.is_cuda and torch.cuda.is_current_stream_capturing():
-        return  # a graph is recorded: nothing has a value yet
+    if isinstance(noise, Tensor) and validation.recorded(noise):
+        return  # nothing has a value yet
     ends = [float(end) for end in noise.aminmax()] if isinstance(noise, Tensor) else [noise]
     if wrong := [end for end in ends if not low * (1 - _ROUNDING) <= end <= high * (1 + _ROUNDING)]:
         levels = f"{low:g}" if low == high else f"{low:g} to {high:g}"

@@ -9,12 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from whorl.activations.gated import Gated
+from whorl.blocks.gated import GatedBlock
 from whorl.errors import ShapeError
 from whorl.foundations.types import Image
 from whorl.networks.trained import STRUCTURES, Spec, TrainedNetwork
 from whorl.operators.contrast import local_contrast
 from whorl.operators.fields import FieldMap
 from whorl.operators.levels import coarser, finer
+from whorl.operators.steerable import SteerableMap
 
 Head = Literal["pixel", "picture"]
 
@@ -24,7 +26,7 @@ HALVED = 1.5
 
 @dataclass(frozen=True)
 class LineSpec(Spec, kind="lines"):
-    """The structure of a network that finds lines.
+    """The architecture of a network that finds lines.
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ class LineSpec(Spec, kind="lines"):
         Pixels along a side of a stencil.
     sigma : float
         Pictures are given to the network as local contrast under a Gaussian of so many pixels; 0 as they are.
+    handed : bool
+        Whether mirror images may come out as something else, as those of digits are.
 
     Examples
     --------
@@ -63,6 +67,7 @@ class LineSpec(Spec, kind="lines"):
     outputs: int = 1
     size: int = 5
     sigma: float = 0.0
+    handed: bool = False
 
     def __post_init__(self) -> None:
         if self.head not in get_args(Head):
@@ -73,30 +78,27 @@ class LineSpec(Spec, kind="lines"):
             if getattr(self, name) < 1:
                 raise ValueError(f"LineSpec({name}={getattr(self, name)}): must be at least 1.")
 
-    def build(self) -> "LineNetwork":
-        """The network of this structure, with random weights."""
-        return LineNetwork(self)
+    def map(self, stream: tuple[int, ...], fields: tuple[int, ...], size: int = 0) -> FieldMap:
+        """A map between fields with stencils of this architecture."""
+        return FieldMap(stream, fields, size or self.size, handed=self.handed)
 
-
-class FieldBlock(nn.Module):
-    r"""One step on a stream of fields, :math:`u^{k+1} = u^k - K_2^*\, \Phi(K_1 u^k)`, with a bias for each use.
-
-    >>> FieldBlock((4, 2), (4, 2, 1), 5, uses=2)(torch.rand(1, 8, 16, 16), 1).shape
-    torch.Size([1, 8, 16, 16])
-    """
-
-    def __init__(self, stream: tuple[int, ...], fields: tuple[int, ...], size: int, uses: int) -> None:
-        super().__init__()
-        self.analysis, self.synthesis = FieldMap(stream, fields, size), FieldMap(stream, fields, size)
-        self.gate = Gated(self.analysis.orders, repetitions=uses, contrast=0.5)
+    def block(self, uses: int) -> GatedBlock:
+        """A step on the stream with a bias for each use, near the identity as it begins; on scalars a compiled one."""
+        scalars = len(self.stream) == 1 and not self.handed
+        first: Any  # a block reads of either kind of map what both have
+        second: Any
+        first, second = (
+            SteerableMap(self.stream[0], self.fields, self.size) if scalars else self.map(self.stream, self.fields)
+            for _ in range(2)
+        )
         with torch.no_grad():
-            for weight in self.synthesis.parameters():
+            for weight in second.parameters():
                 weight.mul_(0.2)
+        return GatedBlock(first, second, Gated(first.orders, repetitions=uses, contrast=0.5))
 
-    def forward(self, u: Image, use: int = 0) -> Image:
-        """The stream after one application."""
-        change: Image = self.synthesis.adjoint(self.gate(self.analysis(u), self.gate.bias[use]))
-        return u - change
+    def build(self) -> "LineNetwork":
+        """The network of this architecture, with random weights."""
+        return LineNetwork(self)
 
 
 class LineNetwork(TrainedNetwork):
@@ -123,12 +125,12 @@ class LineNetwork(TrainedNetwork):
         self.channels = spec.channels
         own, pixel = (1 if spec.shared else spec.levels), spec.head == "pixel"
         uses = spec.repetitions * (spec.levels if spec.shared else 1)
-        self.lift = FieldMap((spec.channels,), spec.stream, spec.size)
-        made = [FieldBlock(spec.stream, spec.fields, spec.size, uses) for _ in range(own * (1 + pixel))]
+        self.lift = spec.map((spec.channels,), spec.stream)
+        made = [spec.block(uses) for _ in range(own * (1 + pixel))]
         self.down, self.up = nn.ModuleList(made[:own]), nn.ModuleList(made[own:])
         if pixel:
-            self.mix = nn.ModuleList(FieldMap(spec.stream, spec.stream, 1) for _ in range(spec.levels - 1))
-            self.head: nn.Module = FieldMap(spec.stream, (spec.outputs,), spec.size)
+            self.mix = nn.ModuleList(spec.map(spec.stream, spec.stream, 1) for _ in range(spec.levels - 1))
+            self.head: nn.Module = spec.map(spec.stream, (spec.outputs,))
         else:
             hidden = sum(spec.stream)
             self.head = nn.Sequential(nn.Linear(hidden, hidden), nn.SiLU(), nn.Linear(hidden, spec.outputs))

@@ -22,7 +22,7 @@ from whorl.operators.steerable import SteerableMap
 
 @dataclass(frozen=True)
 class PhotoSpec(Spec, kind="photo"):
-    """The structure of a network for photographs.
+    """The architecture of a network for photographs.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class PhotoSpec(Spec, kind="photo"):
         return self.noise[0] < self.noise[1]
 
     def build(self) -> "PhotoNetwork":
-        """The network of this structure, with random weights."""
+        """The network of this architecture, with random weights."""
         return PhotoNetwork(self)
 
 
@@ -220,14 +220,14 @@ class PhotoNetwork(TrainedNetwork):
             trained_for(self, noise)
         if not self.takes_level:
             return None
-        level, other = (torch.as_tensor(each, dtype=like.dtype, device=like.device) for each in (noise, correlation))
-        level, other = (self._along(each, like) for each in (level, other))
-        level = (level.clamp(*self.spec.noise) / REFERENCE_LEVEL).log()
-        return torch.cat([level, other.expand_as(level)], 1) if self.spec.correlated else level
+        level = (self._along(noise, like).clamp(*self.spec.noise) / REFERENCE_LEVEL).log()
+        return torch.cat([level, self._along(correlation, like).expand_as(level)], 1) if self.spec.correlated else level
 
-    def _along(self, level: Tensor, like: Tensor) -> Tensor:
+    def _along(self, level: float | Tensor | None, like: Tensor) -> Tensor:
         """One number, one for each picture ``(n,)``, or a map, beside pictures ``(n, c, y, x)``."""
         n, _, *size = like.shape
+        # A number is written on the device: a CUDA graph could not record how it is copied there.
+        level = like.new_full((), level) if isinstance(level, int | float) else torch.as_tensor(level).to(like)
         one = (1,) * len(size)
         level = level.view(-1, 1, *one) if level.dim() < 2 else level
         fits = level.dim() == like.dim() and level.shape[0] in (1, n) and level.shape[2:] in (one, tuple(size))
@@ -240,7 +240,7 @@ class PhotoNetwork(TrainedNetwork):
 
     @property
     def noise_range(self) -> tuple[float, float]:
-        """Those of the structure."""
+        """The levels that the architecture is made for."""
         return self.spec.noise
 
     @property

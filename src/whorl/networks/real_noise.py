@@ -76,11 +76,12 @@ def real_denoiser(
     eight_bits: bool,
     separate: bool,
     grey: Callable[[], tuple["TrainedNetwork", "TrainedNetwork | None"]] | None = None,
+    spacing: tuple[float, ...] = (),
 ) -> RealDenoiser:
     """What removes the noise of this model from pictures ``(n, c, y, x)`` of which the samples show the range.
 
     ``separate`` treats channels one by one, each with its own range; ``eight_bits`` says that black is 0 and white 255.
-    ``grey`` gives the networks for noise that three colours have in common.
+    ``grey`` gives the networks for noise that three colours have in common; ``spacing`` are sides of unequal voxels.
     """
     ends = [torch.tensor([0.0, 255.0]).view(1, 1, 1, 2).expand(1, samples[0].shape[1], 1, 2)] if eight_bits else samples
     stabilised = [model.stabilise(part) for part in ends]
@@ -90,7 +91,7 @@ def real_denoiser(
         values = torch.cat([part.flatten() for part in group])
         low, high = (float(values.min()), float(values.max())) if eight_bits else value_range(values, False)
         widths = model.correlation[k : k + 1] if separate and len(model.correlation) > 1 else model.correlation
-        one = Denoiser(network, 1.0, low, high, sum(map(neighbours, widths)) / len(widths), second)
+        one = Denoiser(network, 1.0, low, high, sum(map(neighbours, widths)) / len(widths), second, spacing)
         # Noise of cameras, which is correlated in the plane, too, is left to the network that was trained for it.
         share = max(1 - one.coloured, colourless(model.common))
         found.append(one if separate or grey is None else common_denoiser(one, grey, share * model.common))

@@ -89,7 +89,7 @@ class NetworkSpec(Spec, kind="diffusion"):
             )
 
     def build(self) -> "DiffusionNetwork":
-        """The network of this structure, with the starting values of training."""
+        """The network of this architecture, with the starting values of training."""
         from whorl.networks.multiscale import MultiscaleNetwork
         from whorl.networks.scheduled import ScheduledNetwork
 

@@ -1,5 +1,6 @@
-"""What all trained networks share: a structure, the noise they were trained for, weights that files keep; and they take
-NumPy arrays, too.
+"""What all trained networks share: an architecture, the noise they were trained for, weights that files keep.
+
+They take NumPy arrays, too.
 """
 
 import dataclasses
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from whorl import engines
 from whorl.automatic import NoiseModel, noise_to_remove, samples_of
 from whorl.errors import ShapeError
 from whorl.foundations import validation
@@ -21,7 +23,7 @@ from whorl.networks.denoiser import Denoiser, each_page, value_range
 
 
 class Spec(ABC):
-    """The structure of a network as a frozen dataclass; a subclass names its ``kind``, by which files know it."""
+    """The architecture of a network as a frozen dataclass; a subclass names its ``kind``, by which files know it."""
 
     KINDS: ClassVar[dict[str, type["Spec"]]] = {}
     kind: ClassVar[str]
@@ -31,7 +33,7 @@ class Spec(ABC):
 
     @abstractmethod
     def build(self) -> "TrainedNetwork":
-        """The network of this structure, with the starting values of training."""
+        """The network of this architecture, with the starting values of training."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as JSON gives them back."""
@@ -55,7 +57,7 @@ STRUCTURES: dict[str, Spec] = {}
 
 
 def named(name: str) -> Any:
-    """The structure that belongs to a name.
+    """The architecture that belongs to a name.
 
     >>> named("isotropic-0.5").alpha
     0.5
@@ -68,7 +70,7 @@ def named(name: str) -> Any:
 
 
 def build_network(spec: Spec) -> Any:
-    """The network of this structure, with the starting values of training.
+    """The network of this architecture, with the starting values of training.
 
     >>> type(build_network(named("isotropic-0.5"))).__name__
     'MultiscaleNetwork'
@@ -144,10 +146,12 @@ class TrainedNetwork(nn.Module, ABC):
         if isinstance(picture, Tensor):
             if channel_axis is not None:
                 raise ShapeError("network: a tensor is (n, c, y, x); leave channel_axis out, or call whorl.denoise.")
+            if not self.training and not engines.transformed(picture):
+                validation.finite(picture, type(self).__name__)
             return super().__call__(picture, *arguments, **named)
         return self.denoise(picture, *arguments, channel_axis=channel_axis, **named)
 
-    @any_array
+    @any_array()
     def denoise(
         self,
         image: Any,
