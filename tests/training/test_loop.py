@@ -71,7 +71,7 @@ def test_the_same_run_twice_gives_the_same_bits(pairs):
     assert not torch.equal(parameters(first), parameters(other))
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "gauss-newton"])
+@pytest.mark.parametrize("optimiser", ["adam", "whitened", "gauss-newton"])
 def test_an_interrupted_run_ends_where_the_undisturbed_one_does(pairs, tmp_path, optimiser):
     config = TrainingConfig(optimiser=optimiser, epochs=4, batch=4, rate=0.05, tolerance=0, schedule="cosine")
     whole = fresh()
@@ -244,6 +244,35 @@ def test_the_cosine_schedule_begins_at_the_rate_and_ends_near_zero(network, pair
         method.epoch(number)
         rates.append(method.optimiser.param_groups[0]["lr"])
     assert rates == pytest.approx([0.5 * (2 + 2**0.5 * side) / 4 for side in (2**0.5, 1, 0, -1)])
+
+
+@pytest.mark.filterwarnings("ignore:the training ended")
+def test_the_time_left_is_told_when_it_has_been_measured(monkeypatch, capsys):
+    """The first step takes long, as kernels are compiled in it: nothing is made of that."""
+    real, told = AdamMethod.epoch, []
+
+    class Listener(Lines):
+        def step(self, done, total, words, remaining):
+            told.append((done, total, remaining))
+            super().step(done, total, words, remaining)
+
+    def epoch(self, number, begun, watch):
+        def slow(done, step, steps):
+            now[0] += 300.0 if not told else 1.0
+            watch(done, step, steps)
+
+        return real(self, number, begun, slow)
+
+    now = [0.0]
+    monkeypatch.setattr("whorl.training.loop.WATCHED", 0.0)
+    monkeypatch.setattr("whorl.training.loop.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(AdamMethod, "epoch", epoch)
+    network, pairs = small_run()
+    train(network, pairs, TrainingConfig(epochs=2, batch=2), progress=Listener("little", every=0.0))
+    assert told == [(1, 8, None), (2, 8, None), *((n, 8, 8.0 - n) for n in range(3, 9))]
+    lines = capsys.readouterr().err.splitlines()
+    assert all(line.endswith("dB  measuring the time left") for line in lines[:2])
+    assert lines[2].endswith("1 steps/s  0:05 left")
 
 
 class Interrupting(Reporter):

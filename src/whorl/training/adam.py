@@ -1,4 +1,4 @@
-"""First-order training: Adam on mini-batches."""
+"""First-order training: Adam on mini-batches, also along the principal directions of the gradients."""
 
 import math
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from whorl.training.distributed import Team
 from whorl.training.method import Begun, Method, Seen, Watch, image_losses, image_order, trainable
 from whorl.training.pairs import Pairs
 from whorl.training.turning import turn_penalty
+from whorl.training.whitened import WhitenedAdam
 
 TURNED_SHARE = 8  # one in so many images of a batch is also turned, where turning is trained
 
@@ -32,15 +33,21 @@ class AdamMethod(Method):
         self.named = trainable(network)
         parameters = list(self.named.values())
         self.on_gpu = parameters[0].is_cuda
-        if capture and (not self.on_gpu or team.size > 1):
-            raise ValueError("capture: only on a CUDA device and with one process.")
+        whitened = config.optimiser == "whitened"
+        if capture and (not self.on_gpu or team.size > 1 or whitened):
+            raise ValueError("capture: only of Adam, on a CUDA device and with one process.")
         self.capture = capture
         self.graph: torch.cuda.CUDAGraph | None = None
         rate = torch.tensor(config.rate, device=parameters[0].device) if self.on_gpu else config.rate
-        self.optimiser = torch.optim.Adam(parameters, lr=rate, capturable=self.on_gpu, foreach=self.on_gpu)
+        self.optimiser: torch.optim.Optimizer
+        if whitened:
+            self.optimiser = WhitenedAdam(parameters, config.rate)
+        else:
+            self.optimiser = torch.optim.Adam(parameters, lr=rate, capturable=self.on_gpu, foreach=self.on_gpu)
         for p in parameters:  # from the beginning, so that a checkpoint has the same entries at any time
             steps = torch.zeros((), device=p.device if self.on_gpu else "cpu")
-            self.optimiser.state[p] = {"step": steps, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
+            begun = {"step": steps, "exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
+            self.optimiser.state[p] = self.optimiser.state[p] or begun
             p.grad = torch.zeros_like(p)
         self.rate = config.rate
         self.totals = torch.zeros(2, dtype=torch.float64, device=parameters[0].device)
@@ -78,7 +85,7 @@ class AdamMethod(Method):
         return {
             f"{kind}.{name}": self.optimiser.state[p][kind]
             for name, p in self.named.items()
-            for kind in ("exp_avg", "exp_avg_sq", "step")
+            for kind in self.optimiser.state[p]
         }
 
     def load(self, state: Mapping[str, Tensor]) -> None:
@@ -104,7 +111,7 @@ class AdamMethod(Method):
             return
         self.rate = rate
         for group in self.optimiser.param_groups:
-            if self.on_gpu:
+            if isinstance(group["lr"], Tensor):
                 group["lr"].fill_(rate)
             else:
                 group["lr"] = rate

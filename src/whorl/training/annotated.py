@@ -73,7 +73,7 @@ def _white(pixels: NDArray[np.uint8]) -> Tensor:
 
 
 class AnnotatedPatches(NoisyPatches):
-    """Patches of what a network sees, with other gains, offsets and noise every time; behind them the field of view."""
+    """Patches of what a network sees, with other gains, offsets and noise every time; the last channel is the view."""
 
     def batch(self, indices: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
         """Pictures with their field of view as the last channel, and the lines inside."""
@@ -116,12 +116,12 @@ class Annotated:
 
     @cached_property
     def pictures(self) -> dict[str, tuple[Tensor, Tensor, Tensor]]:
-        """All of them by name."""
+        """All annotated pictures by name."""
         return annotated(self.folder, self.channels)
 
     @property
     def held(self) -> list[str]:
-        """The names of those held back."""
+        """The names of the pictures held back."""
         return list(self.pictures)[::SHARE]
 
     def with_seed(self, seed: int) -> "Annotated":
@@ -165,7 +165,7 @@ class Annotated:
         return measured
 
     def dice(self, network: LineNetwork, device: torch.device | str, threshold: float = 0.45) -> float:
-        """Twice the common pixels over those of both, in the mean over the pictures held back."""
+        """Dice's coefficient, twice the common pixels over the sum of both, in the mean over pictures held back."""
         found = [(view & (p >= threshold), view & y) for p, y, view in self._answers(network, device)]
         return sum(2 * float((p & y).sum()) / float(p.sum() + y.sum()) for p, y in found) / len(found)
 

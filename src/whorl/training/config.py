@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from whorl.training.method import Loss
 
-Optimiser = Literal["adam", "gauss-newton"]
+Optimiser = Literal["adam", "whitened", "gauss-newton"]
 Schedule = Literal["constant", "cosine", "annealed"]
 Precision = Literal["float32", "bfloat16"]
 Derivatives = Literal["forward-mode", "differences"]
@@ -20,7 +20,8 @@ class TrainingConfig:
     Parameters
     ----------
     optimiser : str
-        ``"adam"`` for networks of any size, ``"gauss-newton"`` (with Levenberg's damping) for a few dozen parameters.
+        ``"adam"`` for networks of any size; ``"whitened"``, Adam along the principal directions of the gradients, for a
+        few thousand parameters; ``"gauss-newton"`` (with Levenberg's damping) for a few dozen.
     epochs : int
         Passes over the data; for Gauss–Newton the largest number of iterations.
     batch : int

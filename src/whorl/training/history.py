@@ -66,8 +66,8 @@ class History:
 class Reporter:
     """Receives every step and every finished epoch; this one shows nothing."""
 
-    def step(self, done: int, total: int, words: str, remaining: float) -> None:
-        """Step ``done`` of ``total`` of all epochs has ended."""
+    def step(self, done: int, total: int, words: str, remaining: float | None) -> None:
+        """Step ``done`` of ``total`` of all epochs has ended; None where the remaining seconds are not known yet."""
 
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
         """Epoch ``done`` of ``total`` has ended; ``remaining`` seconds are expected."""
@@ -82,7 +82,7 @@ class Lines(Reporter):
     def __init__(self, title: str = "train", every: float = 2.0) -> None:
         self.title, self.every, self.next = title, every, 0.0
 
-    def step(self, done: int, total: int, words: str, remaining: float) -> None:
+    def step(self, done: int, total: int, words: str, remaining: float | None) -> None:
         """Write a line, from the first step on."""
         self._write(f"step {done}/{total}  {words}  {_clock(remaining)}")
 
@@ -120,7 +120,7 @@ class Bar(Reporter):
             self.bar.update(self.task, completed=done, total=total)
         self.bar.update(self.task, words=row.words, left=_clock(remaining))
 
-    def step(self, done: int, total: int, words: str, remaining: float) -> None:
+    def step(self, done: int, total: int, words: str, remaining: float | None) -> None:
         """Move the bar."""
         self.stepping = True
         self.bar.update(self.task, completed=done, total=total, words=words, left=_clock(remaining))
@@ -130,7 +130,9 @@ class Bar(Reporter):
         self.bar.stop()
 
 
-def _clock(seconds: float) -> str:
+def _clock(seconds: float | None) -> str:
+    if seconds is None:
+        return "measuring the time left"
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d} left" if minutes >= 60 else f"{minutes}:{rest:02d} left"
 

@@ -24,6 +24,9 @@ from whorl.training.pairs import Pairs
 WATCHED = 1.0
 """Seconds between two looks at a running epoch: Ctrl-C loses no more, and no step that takes longer."""
 
+TIMED = 2
+"""Steps that are timed, after the first one, before the time that is left is told."""
+
 
 def train(
     network: nn.Module,
@@ -98,7 +101,7 @@ def train(
         if checkpoint is not None and checkpoint.exists():
             history = _resume(checkpoint, network, method, meta)
         good, written, begun = _snapshot(network, method), time.monotonic(), history.begun
-        taken = written
+        taken, counted = written, (written, 0)
 
         def keep() -> None:
             if checkpoint is not None and team.leads:
@@ -107,25 +110,28 @@ def train(
 
         def watch(done: Callable[[], Begun], step: int, steps: int) -> None:
             """Tell of a step, and keep its state where some time has passed: a second, or a step that takes longer."""
-            nonlocal good, written, begun, taken
-            now = time.monotonic()
+            nonlocal good, written, begun, taken, counted
+            now, reached = time.monotonic(), len(history.epochs) * steps + step
+            if not counted[1]:
+                counted = now, reached  # kernels are compiled in the first step, which tells nothing of the next ones
             if now - taken < WATCHED and step > 1:
                 return
-            taken, so_far, before = now, done(), len(history.epochs)
+            taken, so_far = now, done()
             state = _snapshot(network, method) if team.size == 1 and math.isfinite(so_far.loss) else {}
             if state and all(bool(torch.isfinite(t).all()) for t in state.values()):
                 good, begun = state, so_far
                 if now - written >= config.checkpoint_seconds:
                     keep()
                     written = now
-            each, left = (now - start) / max(1, step - first), (config.epochs - before) * steps - step
-            loss, psnr = so_far.loss / so_far.images, so_far.psnr / so_far.images
-            words = f"loss {loss:.2f}  PSNR {psnr:.2f} dB  {1 / max(each, 1e-9):.2g} steps/s"
-            progress.step(before * steps + step, config.epochs * steps, words, left * each)
+            pace = (now - counted[0]) / (reached - counted[1]) if reached - counted[1] >= TIMED else None
+            words = f"loss {so_far.loss / so_far.images:.2f}  PSNR {so_far.psnr / so_far.images:.2f} dB"
+            words += f"  {1 / max(pace, 1e-9):.2g} steps/s" if pace is not None else ""
+            every = config.epochs * steps
+            progress.step(reached, every, words, None if pace is None else (every - reached) * pace)
 
         try:
             while not history.stopped:
-                start, first = time.monotonic(), begun.steps
+                start = time.monotonic()
                 seen = method.epoch(len(history.epochs), begun, watch)
                 state = _snapshot(network, method)
                 if not math.isfinite(seen.loss) or not all(bool(torch.isfinite(t).all()) for t in state.values()):

@@ -1,4 +1,4 @@
-"""From a name to a trained network: structure, data and training settings together."""
+"""From a name to a trained network: architecture, data and training settings together."""
 
 import dataclasses
 import math
@@ -76,7 +76,7 @@ class Photographs:
 
     @cached_property
     def pictures(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Those to learn from, and those held back."""
+        """The pictures to learn from, and the pictures held back."""
         return set_aside(photographs(self.folder, self.channels, self.size))
 
     def with_seed(self, seed: int) -> "Photographs":
@@ -202,7 +202,7 @@ def photo_recipe(
     scans: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Recipe:
-    """The recipe of a named structure for photographs or volumes; ``noise`` replaces the levels it is made for.
+    """The recipe of a named architecture for photographs or volumes; ``noise`` replaces the levels it is made for.
 
     Networks for volumes learn from ``scans`` in the place of a folder, or from drawn volumes.
 
@@ -230,7 +230,7 @@ def photo_recipe(
 
 
 def line_recipe(name: str, folder: Path, steps: int = 4000, start: str | Path | None = None, **settings: Any) -> Recipe:
-    """The recipe of a named structure for lines, learned from annotated pictures."""
+    """The recipe of a named architecture for lines, learned from annotated pictures."""
     return Recipe(*line_settings(name, folder, steps, start, settings))
 
 

@@ -19,7 +19,7 @@ class Recorded(Reporter):
         self.folder, self.told = folder, told
         self.events = _events(folder)
 
-    def step(self, done: int, total: int, words: str, remaining: float) -> None:
+    def step(self, done: int, total: int, words: str, remaining: float | None) -> None:
         """For the other alone."""
         self.told.step(done, total, words, remaining)
 

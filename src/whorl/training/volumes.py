@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl.data.leaves import blurred, drawn_volumes
-from whorl.data.noise import stream
+from whorl.data.noise import Split, stream
 from whorl.data.photographs import set_aside
+from whorl.data.tissue import drawn_tissue
 from whorl.networks.trained import TrainedNetwork
 from whorl.training.config import TrainingConfig
 from whorl.training.pairs import EPOCH, Check, Pairs, held_back_psnr
@@ -24,7 +25,7 @@ CORRELATED, FLAT = 0.4, 0.3  # shares of noise that neighbours have in common, a
 
 @dataclass(frozen=True)
 class Volumes:
-    """Noisy cubes of volumes ``(1, z, y, x)`` by name, every 33rd of which is held back; of drawn ones without any."""
+    """Noisy cubes of volumes ``(1, z, y, x)`` by name, every 33rd of which is held back; or of drawn volumes."""
 
     scans: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     steps: int = 4000
@@ -32,10 +33,10 @@ class Volumes:
 
     @cached_property
     def pictures(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Those to learn from, and those held back; drawn ones are drawn when they are needed."""
+        """The volumes to learn from, and the volumes held back; drawn ones are drawn when they are needed."""
         if self.scans:
             return set_aside(dict(self.scans))
-        held = drawn_volumes(range(HELD_BACK), self.size, "validation")
+        held = drawn(list(range(HELD_BACK)), self.size, "validation")
         return {}, {f"drawn {number}": volume for number, volume in enumerate(held.numpy())}
 
     def with_seed(self, seed: int) -> "Volumes":
@@ -49,7 +50,7 @@ class Volumes:
     def about(self) -> dict[str, Any]:
         """What a card says of the data."""
         if not self.scans:
-            return {"drawn": "whorl.data.drawn_volumes, no scan"}
+            return {"drawn": "whorl.data.drawn_volumes and drawn_tissue, no scan"}
         learned, held = self.pictures
         return {"volumes": len(learned), "held_back": sorted(held)}
 
@@ -68,8 +69,8 @@ class Volumes:
 class NoisyCubes(Pairs):
     """Cubes of volumes with noise of a level drawn for each, as often weak as strong; nothing is clipped.
 
-    Without volumes they are drawn. The level comes as one more channel, and so does the correlation between
-    neighbours for networks that are told it: two fifths of their noise has one.
+    Where no volumes are given, some are drawn. The level comes as one more channel, and so does the correlation between
+    neighbours for networks that are told it: two fifths of their cubes have correlated noise.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class NoisyCubes(Pairs):
         if self.volumes:
             clean = torch.from_numpy(np.stack([self._cut(rng) for _ in numbers])).to(self.device)
         else:
-            clean = drawn_volumes(numbers, self.size, "train", self.seed, self.device)
+            clean = drawn(numbers, self.size, "train", self.seed, self.device)
         low, high = self.noise
         level, common, flat, width, white = (
             torch.from_numpy(np.asarray(each, np.float32)).to(self.device)
@@ -116,3 +117,13 @@ class NoisyCubes(Pairs):
         place: tuple[Any, ...] = (..., *(slice(begin, begin + self.size) for begin in begins))
         cube: NDArray[Any] = volume[place]
         return cube
+
+
+def drawn(numbers: list[int], size: int, split: Split, seed: int = 0, device: torch.device | str = "cpu") -> Tensor:
+    """Volumes with these numbers: leaves where they are even, tissue where they are odd."""
+    clean = torch.empty(len(numbers), 1, size, size, size, device=device)
+    for odd, function in enumerate((drawn_volumes, drawn_tissue)):
+        places = [place for place, number in enumerate(numbers) if number % 2 == odd]
+        if places:
+            clean[places] = function([numbers[place] for place in places], size, split, seed, device)
+    return clean
