@@ -11,7 +11,7 @@ from files.samples import listing, picture
 from whorl import files
 from whorl.errors import FileError
 from whorl.foundations import atomic
-from whorl.foundations.atomic import beside
+from whorl.foundations.atomic import beside, move
 
 SRC = Path(whorl.__file__).parents[1]
 
@@ -184,3 +184,15 @@ def test_contents_reach_the_disk_before_the_name_and_the_name_before_the_end(tmp
     with beside(tmp_path / "two" / "deep" / "b.txt") as part:  # the folder exists by now
         part.write_text("two")
     assert (tmp_path / "two" / "deep" / "b.txt").read_text() == "two"
+
+
+def test_a_folder_is_replaced_though_the_old_one_cannot_be_removed(unprivileged):
+    """What is left of the old one is swept later: the new one is complete, and that counts."""
+    part, target = unprivileged / "new", unprivileged / "out"
+    for folder in (part, target / "locked"):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text(folder.name)
+    (target / "locked").chmod(0o500)
+    move(part, target)
+    assert (target / "file").read_text() == "new"
+    (unprivileged / "new.old" / "locked").chmod(0o700)

@@ -181,6 +181,53 @@ def test_single_slices_of_scanners(name: str) -> None:
     assert spacing == pytest.approx((float(data.SliceThickness), *map(float, data.PixelSpacing)))
 
 
+def moments(folder: Path, *, by_place: bool) -> np.ndarray:
+    """Three moments of a volume in one series, numbered moment by moment or place by place: ``(t, z, y, x)``."""
+    samples = np.random.default_rng(1).integers(0, 3000, (3, 4, 6, 7), np.uint16)
+    for t, z in np.ndindex(3, 4):
+        number = 3 * z + t if by_place else 4 * t + z
+        a_slice(folder, z, samples[t, z], InstanceNumber=number + 1).rename(folder / f"{(5 * number) % 13:02d}.dcm")
+    return samples.astype(np.int16) - 1024
+
+
+@pytest.mark.parametrize("by_place", [False, True])
+def test_moments_of_a_series_are_volumes(tmp_path: Path, by_place: bool) -> None:
+    (tmp_path / "film").mkdir()
+    expected = moments(tmp_path / "film", by_place=by_place)
+    with open_volume(tmp_path / "film") as file:
+        assert (file.count, file.shape) == (3, (4, 6, 7))
+        np.testing.assert_array_equal([file.read(t, file.whole())[0] for t in range(3)], expected)
+        for name in ("out.nii.gz", "out.dcm"):
+            filter_volume(file, tmp_path / name, stages(models.build("gerig", contrast=200.0), 0.5, dimension=3))
+        with pytest.raises(FileError, match="holds 3 volumes, and NRRD files hold one"):
+            file.write(tmp_path / "out.nrrd", "out.nrrd", file.read)
+    image = nibabel.load(tmp_path / "out.nii.gz")
+    assert image.shape == (7, 6, 4, 3)
+    with open_volume(tmp_path / "out.nii.gz") as one, open_volume(tmp_path / "out.dcm") as other:
+        for t in range(3):
+            filtered = one.read(t, one.whole())[0]
+            np.testing.assert_array_equal(filtered, other.read(t, other.whole())[0])
+            assert 0 < filtered.std() < expected[t].std()
+
+
+def test_frames_say_to_which_moment_they_belong(tmp_path: Path) -> None:
+    """One file whose frames come place by place; a frame tells its moment."""
+    samples = stored(6).reshape(3, 2, 6, 7)  # place, moment
+    data = a_header(tmp_path / "film.dcm", EnhancedCTImageStorage)
+    data.PerFrameFunctionalGroupsSequence = [Dataset() for _ in range(6)]
+    for (z, t), group in zip(np.ndindex(3, 2), data.PerFrameFunctionalGroupsSequence, strict=True):
+        place, content = Dataset(), Dataset()
+        place.ImagePositionPatient = [f"{value:.10g}" for value in ORIGIN + z * STEP * NORMAL]
+        content.TemporalPositionIndex = 2 - t  # the later moment comes first
+        group.PlanePositionSequence, group.FrameContentSequence = [place], [content]
+    data.ImageOrientationPatient, data.PixelSpacing = [*ROW, *COLUMN], [*PIXEL]
+    data.set_pixel_data(samples.reshape(6, 6, 7), "MONOCHROME2", 12, generate_instance_uid=False)
+    data.save_as(tmp_path / "film.dcm", enforce_file_format=True)
+    with open_volume(tmp_path / "film.dcm") as file:
+        found = [file.read(t, file.whole())[0] for t in range(2)]
+    np.testing.assert_array_equal(found, samples.transpose(1, 0, 2, 3)[::-1])
+
+
 def test_a_derived_series_says_so(series: Path, tmp_path: Path) -> None:
     model = models.build("perona-malik", contrast=200.0)
     target = tmp_path / "out.dcm"
@@ -228,6 +275,10 @@ BAD = {
     "one place twice": (
         lambda f: replaced(f, 1, ImagePositionPatient=[*(ORIGIN + 2 * STEP * NORMAL)]),
         "lie at the same place: several moments",
+    ),
+    "the same picture twice": (
+        lambda f: (f / "copy").write_bytes((f / "IM0003").read_bytes()),
+        "IM0003 and copy are the same picture",
     ),
     "no place": (lambda f: replaced(f, 1, ImagePositionPatient=None), "--volume to take them for a volume"),
     "a tilted gantry": (

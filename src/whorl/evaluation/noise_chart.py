@@ -15,6 +15,9 @@ from whorl.invariance.chart import COLOURS, house_style
 
 TILE, FLAT = 16, 0.1
 
+LINE = 0.24
+"""Inches from line to line of the words on a sheet."""
+
 OUTLIER = 4.0
 """Bins with more than this multiple of the usual variance hold detail, and may lie outside the figure."""
 
@@ -55,9 +58,11 @@ def draw_report(
     height, width = before.shape[1:]
     with house_style():
         tall = min(max(4.1 * height / width, 2.0), 7.0)
-        figure = Figure(figsize=(12.8, tall + 4.4), layout="constrained")
+        lines = [part for line in words[1].splitlines() for part in textwrap.wrap(line, 58) or [""]]
+        low = max(3.7, 0.4 + LINE * len(lines))
+        figure = Figure(figsize=(12.8, tall + low + 0.7), layout="constrained")
         figure.suptitle(words[0], x=0.01, ha="left", fontsize=13, weight="bold")
-        rows: Any = figure.subfigures(2, 1, height_ratios=(tall + 0.3, 3.7))
+        rows: Any = figure.subfigures(2, 1, height_ratios=(tall + 0.3, low))
         upper, lower = rows
         for axis, name, pixels in zip(upper.subplots(1, 3), names, panels, strict=True):
             axis.imshow(pixels, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
@@ -66,8 +71,7 @@ def draw_report(
         *charts, text = lower.subplots(1, 3)
         _noise(charts, samples, model)
         text.set_axis_off()
-        lines = "\n".join(textwrap.fill(line, 58) for line in words[1].splitlines())
-        text.text(0, 1, lines, va="top", linespacing=1.5, fontsize=10, transform=text.transAxes)
+        text.text(0, 1, "\n".join(lines), va="top", linespacing=1.5, fontsize=10, transform=text.transAxes)
         figure.savefig(path, dpi=150, format=format)
 
 

@@ -38,6 +38,8 @@ class Page(ABC):
     metadata: Metadata
     banded: bool = False
     """Whether rows come in strips of the full width, so that narrow windows would decode each strip many times."""
+    dye: int = 0
+    """Which channel of the file the page shows, where channels have pages of their own."""
 
     def read(self, top: int, bottom: int, left: int, right: int) -> NDArray[Any]:
         """Samples ``(bottom - top, right - left, channel)`` in native byte order; a fresh or read-only array.
@@ -148,10 +150,10 @@ class Writer(ABC):
     """Which of BLOCKS the format can hold."""
 
     carries: str = ""
-    """Those of ``chunks``, ``tags`` and ``array`` that the format hands on."""
+    """Which of ``chunks``, ``tags`` and ``array`` the format hands on."""
 
     longest: float = math.inf
-    """Bytes of each block that it can hold."""
+    """The most bytes that a block may have."""
 
     @abstractmethod
     def finish(self) -> None:

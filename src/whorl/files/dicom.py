@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,14 @@ INTEGERS = [np.dtype(kind) for kind in ("u1", "i2", "u2", "i4")]
 
 @dataclass(frozen=True)
 class Frame:
-    """One slice: where its samples lie, and what its header says. ``axes`` are the directions of a row and a column."""
+    """One slice: where its samples lie, and what its header says. ``axes`` are the directions of a row and a column.
+
+    ``order`` tells which of several slices at one place comes first.
+    """
 
     file: Path
     number: int
+    order: tuple[int, ...]
     header: Any
     place: NDArray[np.float64] | None
     axes: NDArray[np.float64] | None
@@ -43,7 +48,8 @@ class Frame:
 class DicomVolume(RawVolume):
     """Slices in the order of their places along the normal; the first sample of all lies at ``origin``.
 
-    The rows of ``axes`` lead from a voxel to the next along z, y and x, in millimetres to the left, to the back and up.
+    Where every place has as many slices (moments, echoes), these make as many volumes, one after the other. The rows of
+    ``axes`` lead from a voxel to the next along z, y and x, in millimetres to the left, to the back and up.
     """
 
     kind = "dicom"
@@ -55,8 +61,8 @@ class DicomVolume(RawVolume):
         self.series = path.is_dir()
         _check_alike(path, frames)
         first = frames[0].header
-        self.shape = (len(frames), int(first.Rows), int(first.Columns))
-        self.frames, step = _in_order(path, frames, asked)
+        self.frames, step, self.count = _in_order(path, frames, asked)
+        self.shape = (len(frames) // self.count, int(first.Rows), int(first.Columns))
         spacing, directions = self.frames[0].spacing or (1.0, 1.0), self.frames[0].axes
         if directions is None:
             directions, step = np.eye(3)[:2], np.array([0.0, 0.0, 1.0])
@@ -82,11 +88,12 @@ class DicomVolume(RawVolume):
             for number, samples in enumerate(_decoded(file, header)):
                 index = order[file, number]
                 if not begun:
-                    self.samples, begun = RawSamples(self.plain, (1, *self.shape), samples.dtype), True
+                    self.samples, begun = RawSamples(self.plain, (self.count, *self.shape), samples.dtype), True
                 if samples.dtype != self.samples.dtype or samples.shape != self.shape[1:]:
                     raise FileError(f"{file}: a slice of {samples.dtype} among others of {self.samples.dtype}.")
+                moment, at = divmod(index, self.shape[0])
                 _, y, x = self.whole()
-                self.samples.write((slice(0, 1), slice(index, index + 1), y, x), samples[None, None])
+                self.samples.write((slice(moment, moment + 1), slice(at, at + 1), y, x), samples[None, None])
                 slope, intercept = self.scaling[index]
                 ends += [slope * float(samples.min()) + intercept, slope * float(samples.max()) + intercept]
                 most = max(most, abs(float(samples.min())), abs(float(samples.max())))
@@ -100,8 +107,8 @@ class DicomVolume(RawVolume):
         return np.dtype(np.float64 if wide else np.float32)
 
     def _read(self, number: int, place: Box) -> NDArray[Any]:
-        slope, intercept = self.scaling[place[0]].T[..., None, None]
-        block = self.samples.read((slice(0, 1), *place)) * slope + intercept
+        slope, intercept = self.scaling[number * self.shape[0] :][place[0]].T[..., None, None]
+        block = self.samples.read((slice(number, number + 1), *place)) * slope + intercept
         values: NDArray[Any] = block.astype(self.dtype)
         return values
 
@@ -117,13 +124,16 @@ class DicomVolume(RawVolume):
         if kind == "dicom":
             dicom_series.write_derived(self, part, result)
             return
+        if self.count > 1 and kind == "nrrd":
+            raise FileError(f"{self.path}: holds {self.count} volumes, and NRRD files hold one. Write .nii.gz.")
         new_head = {"nifti": nifti.new_head, "nrrd": nrrd_files.new_head}[kind]
-        self.head = new_head(self.shape, self.dtype, self.axes, self.origin)
+        several = (self.count,) if self.count > 1 else ()
+        self.head = new_head((*several, *self.shape), self.dtype, self.axes, self.origin)
         super().write(part, name, result)
 
 
 def _headers(path: Path) -> list[tuple[Path, Any]]:
-    """The headers of all files with pictures, and their files."""
+    """All files that hold pictures, each with its header."""
     import pydicom
 
     files = sorted(file for file in path.iterdir() if dicom_inside(file)) if path.is_dir() else [path]
@@ -164,7 +174,9 @@ def _frames(file: Path, header: Any) -> Iterator[Frame]:
         scale = told("PixelValueTransformationSequence", "RescaleSlope") or header.get("DoseGridScaling") or 1.0
         shift = told("PixelValueTransformationSequence", "RescaleIntercept") or 0.0
         spacing = None if sizes is None else (float(sizes[0]), float(sizes[1]))
-        yield Frame(file, number, header, place, axes, spacing, float(scale), float(shift))
+        moment = told("FrameContentSequence", "TemporalPositionIndex") or header.get("TemporalPositionIdentifier")
+        order = int(moment or 0), int(header.get("InstanceNumber") or 0), number
+        yield Frame(file, number, order, header, place, axes, spacing, float(scale), float(shift))
 
 
 def _numbers(values: Any, count: int) -> NDArray[np.float64] | None:
@@ -186,6 +198,11 @@ def _check_alike(path: Path, frames: Sequence[Frame]) -> None:
         raise FileError(f"{path}: holds {', '.join(words)}. Put the files of each series into a folder of its own.")
     sizes = Counter((int(frame.header.Columns), int(frame.header.Rows)) for frame in frames)
     check_size(path, *next(iter(sizes)))
+    pictures: dict[str, Path] = {}
+    for frame in frames:
+        if pictures.setdefault(str(frame.header.get("SOPInstanceUID", frame.file)), frame.file) != frame.file:
+            other = pictures[str(frame.header.SOPInstanceUID)]
+            raise FileError(f"{path}: {other.name} and {frame.file.name} are the same picture. Take one of them out.")
     if len(sizes) > 1:
         (usual, _), *_ = sizes.most_common()
         odd = next(f for f in frames if (int(f.header.Columns), int(f.header.Rows)) != usual)
@@ -205,8 +222,11 @@ def _check_alike(path: Path, frames: Sequence[Frame]) -> None:
             raise FileError(f"{frame.file}: {wrong}")
 
 
-def _in_order(path: Path, frames: Sequence[Frame], asked: bool) -> tuple[list[Frame], NDArray[np.float64]]:
-    """The slices along their normal, and the way from one to the next; uneven ones are refused."""
+def _in_order(path: Path, frames: Sequence[Frame], asked: bool) -> tuple[list[Frame], NDArray[np.float64], int]:
+    """The slices of one volume after the other, along their normal; the way from slice to slice; how many volumes.
+
+    Uneven slices are refused.
+    """
     first = frames[0]
     if any(frame.place is None or frame.axes is None for frame in frames):
         if len(frames) > 1 and not asked:
@@ -214,8 +234,8 @@ def _in_order(path: Path, frames: Sequence[Frame], asked: bool) -> tuple[list[Fr
                 f"{path}: its {len(frames)} slices do not all say where they lie, as in a film. "
                 "Give --volume to take them for a volume in the order of their numbers."
             )
-        ordered = sorted(frames, key=lambda frame: int(frame.header.get("InstanceNumber") or 0))
-        return [replace(frame, place=None, axes=None) for frame in ordered], np.zeros(3)
+        ordered = sorted(frames, key=lambda frame: frame.order[1:])
+        return [replace(frame, place=None, axes=None) for frame in ordered], np.zeros(3), 1
     assert first.axes is not None
     for frame in frames:
         assert frame.axes is not None
@@ -226,26 +246,30 @@ def _in_order(path: Path, frames: Sequence[Frame], asked: bool) -> tuple[list[Fr
             )
     normal = np.cross(*first.axes)
     ordered = sorted(frames, key=lambda frame: float(frame.place @ normal))
-    places = np.array([frame.place for frame in ordered])
+    gaps = np.diff([float(frame.place @ normal) for frame in ordered])
+    begins = [0, *(np.flatnonzero(gaps >= NEAR) + 1), len(ordered)]
+    stacks = [sorted(ordered[a:b], key=lambda frame: frame.order) for a, b in pairwise(begins)]
+    count = len(stacks[0])
+    if any(len(stack) != count for stack in stacks):
+        one, other, *_ = max(stacks, key=len)
+        raise FileError(
+            f"{path}: {one.file.name} and {other.file.name} lie at the same place: several moments, echoes or "
+            "reconstructions in one series, and not as many everywhere. Put each of them into a folder of its own."
+        )
+    volumes, ordered = [stack[k] for k in range(count) for stack in stacks], [stack[0] for stack in stacks]
     if len(ordered) == 1:
         thick = first.header.get("SpacingBetweenSlices") or first.header.get("SliceThickness") or 1.0
-        return ordered, normal * (abs(float(thick)) or 1.0)
-    heights = places @ normal
-    gaps = np.diff(heights)
+        return volumes, normal * (abs(float(thick)) or 1.0), count
+    places = np.array([frame.place for frame in ordered])
+    gaps = np.diff(places @ normal)
     usual = float(np.median(gaps))
-    if gaps.min() < NEAR:
-        at = int(gaps.argmin())
-        raise FileError(
-            f"{path}: {ordered[at].file.name} and {ordered[at + 1].file.name} lie at the same place: several moments, "
-            "echoes or reconstructions in one series. Put each of them into a folder of its own."
-        )
     worst = int(np.abs(gaps - usual).argmax())
     if abs(gaps[worst] - usual) > UNEVEN * usual + NEAR:
         raise FileError(
             f"{path}: slices are missing or uneven: from {ordered[worst].file.name} to {ordered[worst + 1].file.name} "
             f"it is {gaps[worst]:.4g} mm, between others {usual:.4g} mm. Get the missing files, or resample the series."
         )
-    return ordered, (places[-1] - places[0]) / (len(ordered) - 1)
+    return volumes, (places[-1] - places[0]) / (len(ordered) - 1), count
 
 
 def _decoded(file: Path, header: Any) -> Iterator[NDArray[Any]]:

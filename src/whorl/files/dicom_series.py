@@ -53,9 +53,10 @@ def _stored(volume: "DicomVolume", index: int, result: Result, data: Any) -> Any
     bits = int(data.get("BitsStored", 32))
     if bits > 16 or int(data.get("BitsAllocated", 32)) not in (8, 16):
         raise FileError(f"{volume.path}: only samples of 8 and 16 bits are written as DICOM. Write .nii.gz or .nrrd.")
+    moment, at = divmod(index, volume.shape[0])
     _, y, x = volume.whole()
     slope, intercept = volume.scaling[index]
-    values = (result(0, (slice(index, index + 1), y, x))[0, 0].astype(np.float64) - intercept) / slope
+    values = (result(moment, (slice(at, at + 1), y, x))[0, 0].astype(np.float64) - intercept) / slope
     signed = int(data.PixelRepresentation)
     low = -(2 ** (bits - 1)) if signed else 0
     kind = np.dtype(f"{'i' if signed else 'u'}{int(data.BitsAllocated) // 8}")

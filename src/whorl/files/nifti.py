@@ -53,7 +53,8 @@ class NiftiFile(RawVolume):
 def new_head(shape: Sequence[int], dtype: np.dtype[Any], axes: NDArray[Any], origin: NDArray[Any]) -> bytes:
     """A header for samples ``(z, y, x)`` on a grid in millimetres to the left, to the back and up, as DICOM counts.
 
-    The rows of ``axes`` lead from a voxel to the next along z, y and x. NIfTI counts to the right and to the front.
+    The shape of several such volumes begins with their number. The rows of ``axes`` lead from a voxel to the next along
+    z, y and x. NIfTI counts to the right and to the front.
     """
     import nibabel
 

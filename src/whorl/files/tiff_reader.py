@@ -41,6 +41,11 @@ class TiffReader(Reader):
             full, cache = _full_pages(path, self.file), _Cache()
             reduced, levels = len(full) < len(self.file.pages), _flat_levels(self.file)
             self.pages = tuple(_TiffPage(path, page, cache, reduced, levels) for page in full)
+            step = count = 1  # of pages that show one channel, and of channels
+            for name, size in outer_axes(self.file, len(self.pages)) if len(self.pages) > 1 else ():
+                step, count = (1, size) if name == "C" else (step * size, count)
+            for number, page in enumerate(self.pages):
+                page.dye = number // step % count
             if self.file.is_svs:
                 sizes = {(height, width) for height, width, _ in levels}
                 alone = (page for page in self.file.pages[1:] if page.shape[:2] not in sizes)
@@ -55,6 +60,16 @@ class TiffReader(Reader):
     def close(self) -> None:
         """Close the file."""
         self.file.close()
+
+
+def outer_axes(file: Any, count: int) -> list[tuple[str, int]]:
+    """The axes that count so many pages, slowest first, with their sizes; one without a name where none are known."""
+    if len(file.series) == 1:
+        named = [(name, int(size)) for name, size in zip(file.series[0].axes, file.series[0].shape, strict=True)]
+        named = [(name, size) for name, size in named if name not in "YXS" and size > 1]
+        if math.prod(size for _, size in named) == count:
+            return named
+    return [("I", count)]
 
 
 class _Cache:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whorl.errors import FileError
 from whorl.files.raw_volume import RawSamples
-from whorl.files.tiff_reader import TiffReader
+from whorl.files.tiff_reader import TiffReader, outer_axes
 from whorl.files.tiff_tags import ome_spacing, spacing
 from whorl.files.tiff_writer import TiffWriter
 from whorl.files.volume import Box, Result, VolumeFile, known_spacing
@@ -126,14 +126,8 @@ class TiffStack(VolumeFile):
 
 def _outer_axes(reader: TiffReader, asked: bool) -> Outer | None:
     """The axes that count the pages, where one of them is z; with ``asked`` an unnamed one is z."""
-    series = reader.file.series
-    count = len(reader.pages)
-    found = [("I", count)]
-    if len(series) == 1:
-        named = [(name, int(size)) for name, size in zip(series[0].axes, series[0].shape, strict=True)]
-        named = [(name, size) for name, size in named if name not in "YXS" and size > 1]
-        if math.prod(size for _, size in named) == count:
-            found = named
+    series, count = reader.file.series, len(reader.pages)
+    found = outer_axes(reader.file, count)
     axes, path = dict(found), reader.pages[0].path
     if "Z" in axes and len(axes) == len(found):
         in_order = [page.index for page in series[0].pages if page is not None]

@@ -30,8 +30,8 @@ def carried_tags(page: Any, palette: bool = False) -> tuple[Tag, ...]:
     tags = [Tag(262, 3, 1, (2).to_bytes(2, "little"))] if decoded_to_rgb else []
     found = Directories.of(page.parent.filehandle).tags(page.offset, CARRIED)
     for tag in found:
-        # tifffile notes how it arranged the pages; that stays true where the samples are the same, and is only
-        # wanted where it names the axes.
+        # tifffile's note on the arrangement of the pages is of use where it names the axes, and true where samples
+        # were not decoded to other ones.
         if tag.data.startswith(b'{"shape":') and (b'"axes":' not in tag.data or decoded_to_rgb):
             continue
         if not (decoded_to_rgb and tag.code in (262, 301)):

@@ -124,7 +124,7 @@ class ZarrWriter(Writer):
         return {"dimension_names": self.image.names}
 
     def finish(self) -> None:
-        """Every block went to its chunks; of a group the smaller sizes are left."""
+        """Write the smaller sizes of a group; all blocks are in their chunks already."""
         if self.image is not None:
             write_levels(self.group, self.image, self.chunks, **self._style())
 
