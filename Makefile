@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: reproduce test test-random test-slow test-napari test-wheel test-lowest mutate lint bench docs wheel kernel screenshots clean
+.PHONY: reproduce test test-random test-slow napari test-napari test-wheel test-lowest mutate lint bench docs wheel kernel screenshots clean
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -37,10 +37,18 @@ test-slow: $(VENV)/.dev
 	$(PYTEST) -m slow
 	HYPOTHESIS_PROFILE=long $(PYTEST) --timeout 14400 tests/properties
 
-# The plugin's tests with napari and Qt, without a screen. `make test` skips those of widgets where there is no napari.
-test-napari: $(VENV)/.dev
-	$(PIP) -e '.[napari]'
-	QT_QPA_PLATFORM=offscreen $(PYTEST) tests/plugin
+# The plugin's tests with napari and Qt, without a screen; `make test` skips those of widgets. napari gets an environment
+# beside .venv, which lends it what is installed there, so that nothing of it can change how the other tests run.
+napari: $(VENV)-napari/.installed
+$(VENV)-napari/.installed: $(VENV)/.dev
+	rm -rf $(VENV)-napari
+	$(PYTHON) -m venv $(VENV)-napari
+	SITE=`$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))"`; \
+	echo "import site; site.addsitedir('$$SITE')" > `ls -d $(VENV)-napari/lib/python*/site-packages`/beside.pth
+	$(VENV)-napari/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[napari]'
+	touch $@
+test-napari: $(VENV)-napari/.installed
+	QT_QPA_PLATFORM=offscreen OMP_NUM_THREADS=1 $(VENV)-napari/bin/python -m pytest tests/plugin
 
 # Deliberate faults in each folder, and whether the tests notice them; which faults and tests: mutation/plans.py. For
 # example `make mutate WORDS="schemes energies"` or `make mutate WORDS="engines --sample 30 --write"`. With
@@ -95,4 +103,4 @@ test-lowest: $(VENV)/.core
 	$(BIN)/python -m distribution.lowest --write
 
 clean:
-	rm -rf $(VENV) build dist reproduction docs/_build docs/gallery
+	rm -rf $(VENV) $(VENV)-napari build dist reproduction docs/_build docs/gallery
