@@ -46,8 +46,13 @@ CALLS = {
 FORGOTTEN = {"abs", "clamp_min", "clamp_max", "clamp", "detach", "sqrt", "square", "reciprocal"}
 ROUNDING = 1e-9
 """Constants below this are allowances for rounding errors, which five per cent more or less leave as they are."""
-SKIPPED_FUNCTIONS = {"extra_repr", "__repr__", "as_dict"}
-"""Descriptions for people, which tests may leave free."""
+SKIPPED_FUNCTIONS = {"extra_repr", "__repr__", "as_dict", "house_style"}
+"""Descriptions for people and the look of figures, which tests may leave free."""
+LOOKS = {
+    "dpi", "figsize", "fontsize", "height_ratios", "linespacing", "linewidth", "linewidths", "lw", "markerscale",
+    "markersize", "ms", "ncols", "shrink",
+}  # fmt: skip
+"""Words of matplotlib for sizes of figures, letters, lines and marks: people look at these."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,7 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 def _is_description(node: ast.AST, field: str, child: ast.AST) -> bool:
     """Annotations, docstrings, messages of errors, names for the outside: nothing a result depends on."""
-    if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: a check of our own
+    if isinstance(node, ast.keyword) and node.arg in {"strict", *LOOKS}:  # strict, of zip, is a check of our own
         return True
     if field in ("annotation", "returns", "decorator_list", "type_params") or isinstance(
         child, ast.JoinedStr | ast.Assert

@@ -200,7 +200,7 @@ def main(words: Sequence[str] | None = None) -> int:
     verdicts = {}
     for folder in folders:
         # What a test reaches is written down for one folder alone: each has a file of its own.
-        record = Record(kept and kept.with_name(f"{kept.name}.{folder}"))
+        record = Record(kept and kept.with_name(f"{kept.name}.{folder}"), folder)
         found = trials(folder, chosen.sample, chosen.seed)
         print(f"{folder}: {len(found)} faults", flush=True)
         verdicts[folder] = judge_in_parallel(

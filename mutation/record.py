@@ -1,7 +1,9 @@
 """Files of what became of each fault and of what each test reaches: an interrupted run goes on where it stopped.
 
 One line for each decided fault, written as soon as it is decided. A fault stands for the code it is in: after a change
-of the file around it, it is tried again. One line for each test, good until its file or the package changes.
+of the file around it, it is tried again. One line for each test, good until its file or the folder of the faults
+changes: where a change elsewhere makes a test reach more of it, a fault may be tried with too few tests, and counts as
+survived rather than as noticed.
 """
 
 import hashlib
@@ -36,10 +38,10 @@ def _hash(parts: Iterable[str]) -> str:
 
 
 class Record:
-    """What is known of faults; without a file nothing is kept."""
+    """What is known of the faults of a folder; without a file nothing is kept."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, folder: str = "") -> None:
+        self.path, self.folder = path, folder
         self.noticed = {entry["key"] for entry in _entries(path) if entry["noticed"]}
 
     def has_noticed(self, trial: Trial) -> bool:
@@ -60,7 +62,7 @@ class Record:
     @property
     def tests(self) -> "TestRecord":
         """What the tests reach, in a second file."""
-        return TestRecord(self.path and self.path.with_name(f"{self.path.name}.tests"))
+        return TestRecord(self.path and self.path.with_name(f"{self.path.name}.tests"), self.folder)
 
 
 class TestRecord:
@@ -68,11 +70,11 @@ class TestRecord:
 
     __test__ = False
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, folder: str = "") -> None:
         self.path = path
         self.known = {entry["key"]: entry for entry in _entries(path)}
-        shared = [*sorted((ROOT / "src" / "whorl").rglob("*.py")), *sorted((ROOT / "tests").glob("c*.py"))]
-        self.package = _hash(file.read_text(encoding="utf-8") for file in shared) if path else ""
+        shared = [*sorted((ROOT / "src/whorl" / folder).rglob("*.py")), *sorted((ROOT / "tests").glob("c*.py"))]
+        self.folder = _hash(file.read_text(encoding="utf-8") for file in shared) if path else ""
 
     def get(self, test: str, longest: float) -> tuple[set[Line], float] | None:
         """The lines and seconds of a test, if they are known; one that was stopped earlier than now is not."""
@@ -93,7 +95,5 @@ class TestRecord:
         _append(self.path, {"key": self.key(test), "lines": by_file, **taken})
 
     def key(self, test: str) -> str:
-        """The same for the same test in the same file, on the same package."""
-        return (
-            _hash([self.package, test, (ROOT / test.split("::")[0]).read_text(encoding="utf-8")]) if self.path else ""
-        )
+        """The same for the same test in the same file, on the same folder."""
+        return _hash([self.folder, test, (ROOT / test.split("::")[0]).read_text(encoding="utf-8")]) if self.path else ""

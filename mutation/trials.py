@@ -5,6 +5,7 @@ of the faulty function. Faults in what runs at import are tried again, if not no
 with the fault in it, so that all that is prepared at import holds the fault, too.
 """
 
+import ast
 import ctypes
 import gc
 import importlib
@@ -193,7 +194,7 @@ def _try_all(items: list[Any], coverage: Coverage, work: Work) -> Outcome:
             work.show(f"{trial.folder}: {number} of {len(work.trials)}, {outcome.killed} noticed so far")
         codes = faulty_functions(trial.path, trial.mutant.source)
         reaching = coverage.quick(coverage.reaching(trial.lines), work.seconds)
-        on_import = codes is None or bool(coverage.on_import & trial.lines)
+        on_import = codes is None or bool(coverage.on_import & (trial.lines | _made_by(trial)))
         if codes and reaching and codes.keys() <= functions[trial.path].keys():
             likely = noticing.get(trial.path, [])
             tried_first = [test for test in likely if test in set(reaching)][:LIKELY]
@@ -220,6 +221,18 @@ def _try_all(items: list[Any], coverage: Coverage, work: Work) -> Outcome:
         names = [items[test].nodeid for test in tests]
         outcome.undecided.append(Undecided(trial, names, coverage.time_of(tests), work.compiled))
     return outcome
+
+
+def _made_by(trial: Trial) -> set[Line]:
+    """The lines of the function that makes the function with the fault, if one does.
+
+    What was made at import, such as a decorated function, keeps its code, and nobody sees which of its lines run.
+    """
+    tree = ast.parse(trial.path.read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    around = [node for node in functions if node.lineno <= trial.mutant.first <= (node.end_lineno or 0)]
+    lines = range(around[0].lineno, (around[0].end_lineno or 0) + 1) if len(around) > 1 else ()
+    return {(str(trial.path), line) for line in lines}
 
 
 def _compiling_anew(work: Callable[[], object]) -> Callable[[], object]:
@@ -342,7 +355,9 @@ def answer(child: int, reading: int, patience: float | None = None) -> object:
         with os.fdopen(reading, "rb") as pipe:
             found = pipe.read() if select.select([pipe], [], [], patience)[0] else b""
     finally:
-        os.killpg(child, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has no group of its own yet where the machine is busy
+            os.killpg(child, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     return pickle.loads(found) if found else "ended without an answer"
 

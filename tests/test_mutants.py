@@ -17,7 +17,7 @@ from mutation.mutants import mutants
 from mutation.plans import PLANS
 from mutation.record import Record
 from mutation.results import write_down
-from mutation.trials import Trial, answer, start
+from mutation.trials import Trial, _made_by, answer, start
 
 from whorl.schemes import fsi
 
@@ -57,6 +57,12 @@ def test_every_kind_of_fault_is_tried():
     } <= found
     assert not any("x + 1" in before or "3 numbers" in before for before, _ in found)  # messages and docstrings
     assert all(mutant.function != "extra_repr" for mutant in mutants(SOURCE))
+
+
+def test_how_a_figure_looks_is_left_to_people():
+    assert [str(mutant) for mutant in mutants("def f(panel):\n    panel.plot([2], lw=3 + 1)")] == [
+        "line 2 (f): 2  ->  3"
+    ]
 
 
 def test_each_mutant_differs_from_the_source_in_one_place():
@@ -144,6 +150,16 @@ def test_coverage_tells_which_tests_reach_a_line():
     assert coverage.reaching(elsewhere.lines) == []
     assert coverage.all_tests(str(inside.path)) == [2, 1, 0]
     assert coverage.all_tests(str(elsewhere.path)) == [0, 2, 1]
+
+
+def test_a_function_made_at_import_is_known_by_the_lines_of_its_maker():
+    path = mutate.SOURCE / "foundations" / "traced.py"
+    text = path.read_text(encoding="utf-8")
+    inner, outer = (next(m for m in mutants(text) if m.function == name) for name in ("called", "dim"))
+    lines = sorted(line for _, line in _made_by(Trial("foundations", path, inner)))
+    assert text.splitlines()[lines[0] - 1].startswith("def primitive")
+    assert inner.line in lines
+    assert _made_by(Trial("foundations", path, outer)) == set()
 
 
 def test_marks_tell_which_statements_run():
