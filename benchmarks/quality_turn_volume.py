@@ -9,7 +9,8 @@ must agree:
 ``change`` is the denominator in grey values: how much a filter does. ``sphere`` is the spread over the change at the
 voxels of radius 15 around a soft ball. With noise, ``psnr`` compares the filtered volume with the sheets inside the
 ball: a filter that leaves the noise alone turns well, too. Everyone filters up to the same time with the same contrast
-in his own terms, at the step his documentation allows in three dimensions. Fibres are for filters that follow lines.
+in his own terms, at the step his documentation allows in three dimensions. Fibres are for filters that follow lines,
+in a frame of 61 voxels: these filters look 16 voxels far, and a cubic border does not turn with the fibres.
 """
 
 import sys
@@ -31,7 +32,7 @@ __all__ = ["SUITE"]
 TIME, CONTRAST = 2.0, 12.0
 MODELS = ("perona-malik", "weickert-brox", "eed", "ced", "uncoupled")
 SLOW_MODELS = ("multiscale-isotropic", "multiscale-anisotropic", "you-kaveh", "lysaker")
-SLICED = ("perona-malik", "weickert-brox", "eed")
+SLICED = WIDE = ("perona-malik", "weickert-brox", "eed")
 PEERS = {  # the step each takes in space, and why
     "simpleitk-gradient": (0.0625, "ITK's limit in 3-D"),
     "simpleitk-curvature": (0.0625, "ITK's limit in 3-D"),
@@ -83,43 +84,45 @@ class Fibres:
 def cases() -> dict[str, Case]:
     from whorl.data.solids import Gyroid
 
+    lines: Any = {"models": ("eed", "ced"), "wide": ("eed", "ced")}
     return {
         "smooth sheets": partial(_case, Gyroid()),
         "sheets with noise 8 up to 0.4 cycles": partial(_case, Rough(), clean=Gyroid(), peers=QUICK),
-        "fibres": partial(_case, Fibres(), models=("eed", "ced"), sliced=("ced",), peers=("diplib-coherence",)),
+        "fibres": partial(_case, Fibres(), **lines, sliced=("ced",), peers=("diplib-coherence",), frame=(61, 9)),
     }
 
 
 def slow_cases() -> dict[str, Case]:
     from whorl.data.solids import Gyroid
 
-    return {
-        f"smooth sheets, {name}": partial(_case, Gyroid(), models=(name,), sliced=(), peers=()) for name in SLOW_MODELS
-    }
+    alone: Any = {"sliced": (), "wide": (), "peers": ()}
+    return {f"smooth sheets, {name}": partial(_case, Gyroid(), models=(name,), **alone) for name in SLOW_MODELS}
 
 
 def _case(
     solid: Any, *, clean: Any = None, models: Sequence[str] = MODELS, sliced: Sequence[str] = SLICED,
-    peers: Sequence[str] = tuple(PEERS),
+    wide: Sequence[str] = WIDE, peers: Sequence[str] = tuple(PEERS), frame: tuple[int, int] = (49, 3),
 ) -> Rows:  # fmt: skip
-    rows = [_row(f"whorl-{name}", _ours(name), solid, clean) for name in models]
-    rows += [_row(f"whorl-{name}, slice by slice", _ours(name, sliced=True), solid, clean) for name in sliced]
+    ours = {f"whorl-{name}": _ours(name) for name in models}
+    ours |= {f"whorl-{name}, wide cell": _ours(name, cell="wide") for name in wide}
+    ours |= {f"whorl-{name}, slice by slice": _ours(name, sliced=True) for name in sliced}
+    rows = [_row(name, filter, solid, clean, frame) for name, filter in ours.items()]
     for name in peers:
         peer, (tau, reason) = method(name), PEERS[name]
         if peer.installed():
-            row = _row(name, _theirs(peer.load(), tau, name.startswith("simpleitk")), solid, clean)
+            row = _row(name, _theirs(peer.load(), tau, name.startswith("simpleitk")), solid, clean, frame)
             rows.append({**row, "library": peer.library, "version": peer.version(), "note": f"tau {tau:g}: {reason}"})
     return rows
 
 
-def _row(name: str, filter: Callable[[Any], Any], solid: Any, clean: Any) -> dict[str, Any]:
+def _row(name: str, filter: Callable[[Any], Any], solid: Any, clean: Any, frame: tuple[int, int]) -> dict[str, Any]:
     import torch
 
     from whorl.data.solids import render_solid
     from whorl.invariance import equal_sphere_error, solid_turn_error
 
     begun = perf_counter()
-    errors = solid_turn_error(filter, solid=solid, dtype=torch.float32)
+    errors = solid_turn_error(filter, solid=solid, size=frame[0], margin=frame[1], dtype=torch.float32)
     keys = ("turn_z", "turn_x", "turn_diagonal", "turn_oblique")
     found = [error.relative for error in errors]
     row = {"method": name, "turn_error": max(found), **dict(zip(keys, found, strict=True)), "change": errors[0].change}
@@ -133,12 +136,12 @@ def _row(name: str, filter: Callable[[Any], Any], solid: Any, clean: Any) -> dic
     return row
 
 
-def _ours(name: str, *, sliced: bool = False) -> Callable[[Any], Any]:
+def _ours(name: str, *, sliced: bool = False, **options: Any) -> Callable[[Any], Any]:
     from whorl.models import build
 
     # The weights of the scales sum up to 9.9 inside g, and ced smooths along what lies above its contrast.
     contrast = {"ced": 1.0}.get(name, CONTRAST * (9.9**0.5 if name.startswith("multiscale") else 1.0))
-    model = build(name, contrast=contrast, **({} if sliced else {"spacing": (1.0, 1.0, 1.0)}))
+    model = build(name, contrast=contrast, **options, **({} if sliced else {"spacing": (1.0, 1.0, 1.0)}))
 
     def run(u: Any) -> Any:
         n, c, z, y, x = u.shape

@@ -4,6 +4,7 @@ Each target is a statement with a number, read off the committed results of one 
 """
 
 import argparse
+import datetime
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -447,11 +448,10 @@ def ages(folder: Path = FOLDER) -> str:
         date, commit = content.get("date", "no date"), content.get("commit", "")
         then = "" if commit.endswith("+") else _package(commit)
         word = "of this package" if then and then == here else "OLD: src/whorl has changed since"
-        word = word if then and here else "age unknown"
-        lag = " (a graphics card is at hand now and then: its files lag)" * (
-            content["device"] == "cuda" and word[0] == "O"
-        )
-        lines.append(f"    {path.stem:<48} {date}  {commit or 'no commit':<9} {word}{lag}")
+        word = word if then and here else "OLD, perhaps: no such commit here, or changes beside it"
+        days = f"{(datetime.date.today() - datetime.date.fromisoformat(date)).days} d" if date[0].isdigit() else ""
+        lines.append(f"    {path.stem:<48} {date} {days:>5}  {commit or 'no commit':<9} {word}")
+    lines.append("  A graphics card is at hand now and then only: its files lag.")
     return "\n".join(lines)
 
 

@@ -14,12 +14,16 @@ import numpy as np
 import pytest
 import torch
 
-LONGEST_FIRST = ("page", "engines", "golden", "export", "training", "docs", "networks", "models")
+LONGEST_FIRST = ("page", "engines", "golden", "export", "training", "docs", "networks", "models", "properties")
 """Folders whose files take minutes: begun last, one of them would keep one process busy while the other is done."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process runs all of a file: its tests share fixtures, and kernels that two would compile at the same time."""
+    """One process runs all of a file: its tests share fixtures, and kernels that two would compile at the same time.
+
+    First of all: pytest-xdist reads the groups in the same hook.
+    """
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))

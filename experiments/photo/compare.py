@@ -1,19 +1,22 @@
 """Compare photo-colour with BM3D, non-local means and total variation on colour photographs.
 
     PYTHONPATH=src python experiments/photo/compare.py FOLDER --peers --pictures 12 --size 192 --minutes 5
+    PYTHONPATH=src python experiments/photo/compare.py FOLDER --deepinv --pictures 18 --size 192 --minutes 60
     PYTHONPATH=src python experiments/photo/compare.py FOLDER
 
 Needs the packages bm3d and scikit-image for ``--peers``, which goes on where it was until the minutes are over; results
-go to experiments/photo/results/peers.json. Without it photo-colour denoises the same pictures, into compare.json. All
-see the same noise, which is not clipped, and are told its level; total variation takes the best of five weights for
-each picture. Pictures are taken at even distances from the folder's list; of each a square of ``--size`` pixels from
-(32, 32) on is used, or the whole picture.
+go to experiments/photo/results/peers.json. ``--deepinv`` does the same for the denoisers of deepinv that need no
+download, into deepinv.json. Without both photo-colour denoises the pictures of the peers, into compare.json. All see
+the same noise, which is not clipped, and are told its level; total variation and the denoisers of deepinv take the
+best of five strengths for each picture. Pictures are taken at even distances from the folder's list; of each a square
+of ``--size`` pixels from (32, 32) on is used, or the whole picture.
 """
 
 import argparse
 import json
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +29,7 @@ from whorl.foundations.provenance import versions
 RESULTS = Path(__file__).resolve().parent / "results"
 LEVELS = (25.0, 15.0, 50.0)
 Pictures = dict[str, np.ndarray]
+Methods = Callable[[np.ndarray, float, np.ndarray], dict[str, np.ndarray]]
 
 
 def main() -> None:
@@ -33,20 +37,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--deepinv", action="store_true")
     parser.add_argument("--pictures", type=int, default=12)
     parser.add_argument("--size", type=int)
     parser.add_argument("--minutes", type=float, default=5.0)
     given = parser.parse_args()
     pictures = photographs(given.folder, 3)
-    if given.peers:
-        peers(given, pictures)
+    if given.deepinv:
+        peers(given, pictures, "deepinv", denoisers, ("deepinv",))
+    elif given.peers:
+        peers(given, pictures, "peers", methods, ("scikit-image", "bm3d"))
     else:
         ours(given, pictures)
 
 
-def peers(given: argparse.Namespace, pictures: Pictures) -> None:
+def peers(
+    given: argparse.Namespace, pictures: Pictures, name_of_all: str, methods: Methods, packages: tuple[str, ...]
+) -> None:
     """The other methods, picture by picture."""
-    out, until = RESULTS / "peers.json", time.monotonic() + 60 * given.minutes
+    out, until = RESULTS / f"{name_of_all}.json", time.monotonic() + 60 * given.minutes
     kept = json.loads(out.read_text()) if out.exists() else {"size": given.size, "psnr": {}}
     if kept["size"] != given.size:
         raise SystemExit(f"{out} holds results for --size {kept['size']}; go on with that, or move the file away.")
@@ -62,12 +71,9 @@ def peers(given: argparse.Namespace, pictures: Pictures) -> None:
             clean, noisy = pair(pictures[name], number, noise, given.size)
             found[name] = {method: psnr(result, clean) for method, result in methods(noisy, noise, clean).items()}
             print(noise, name, found[name], flush=True)
-            import bm3d
-            import skimage
-
-            kept["command"] = f"experiments/photo/compare.py {given.folder.name} --peers --pictures {given.pictures}"
-            kept["command"] += f" --size {given.size}" if given.size else ""
-            kept["versions"] = {"skimage": skimage.__version__, "bm3d": getattr(bm3d, "__version__", "4"), **versions()}
+            kept["command"] = f"experiments/photo/compare.py {given.folder.name} --{name_of_all}"
+            kept["command"] += f" --pictures {given.pictures}" + (f" --size {given.size}" if given.size else "")
+            kept["versions"] = {package: version(package) for package in packages} | versions()
             out.write_text(json.dumps(kept, indent=1) + "\n")
 
 
@@ -115,8 +121,30 @@ def methods(noisy: np.ndarray, noise: float, clean: np.ndarray) -> dict[str, np.
     return {
         "BM3D": 255 * bm3d.bm3d_rgb(unit, level),
         "non-local means": 255 * means,
-        "total variation": min(total, key=lambda u: float(np.mean((np.clip(u, 0, 255) - clean) ** 2))),
+        "total variation": nearest(total, clean),
     }
+
+
+def nearest(results: list[np.ndarray], clean: np.ndarray) -> np.ndarray:
+    """The result with the highest PSNR."""
+    return max(results, key=lambda u: psnr(u, clean))
+
+
+def denoisers(noisy: np.ndarray, noise: float, clean: np.ndarray) -> dict[str, np.ndarray]:
+    """Those of deepinv that need no download: total generalised variation, and soft thresholds of three wavelets."""
+    import torch
+    from deepinv.models import TGVDenoiser, WaveletDictDenoiser
+
+    unit, level = torch.from_numpy(noisy.transpose(2, 0, 1)[None] / 255), noise / 255
+    makes = {
+        "deepinv TGV": (TGVDenoiser, (3.0, 4.5, 6.0, 8.0, 11.0)),
+        "deepinv wavelets": (lambda: WaveletDictDenoiser(list_wv=["db2", "db4", "db8"]), (0.4, 0.6, 0.8, 1.1, 1.5)),
+    }
+    found = {}
+    for name, (made, strengths) in makes.items():  # made anew each time: some begin with their last result
+        results = [255 * made()(unit, strength * level)[0].numpy().transpose(1, 2, 0) for strength in strengths]
+        found[name] = nearest(results, clean)
+    return found
 
 
 if __name__ == "__main__":

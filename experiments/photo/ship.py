@@ -2,7 +2,8 @@
 
     PYTHONPATH=src python experiments/photo/ship.py RESULTS... --weights WEIGHTS...
 
-Each RESULTS (results.json of a call) comes with its WEIGHTS; where a trial is in several, the last one counts.
+Each RESULTS (results.json of a call) comes with its WEIGHTS; where a trial is in several, the last one counts. Then
+``python -m experiments.terms`` writes the terms of the pictures into the cards.
 """
 
 import argparse
@@ -27,12 +28,6 @@ ABOUT = {
     "photo-27k-stable": "Grey photographs with noise 25; its L2 norm never grows, whatever the picture.",
     "photo-66k": "Grey photographs with noise 25; the largest.",
 }
-
-
-TERMS = (
-    "The pictures are of BSDS500 (Arbelaez et al. 2011), which its authors give for non-commercial research and "
-    "education: ask them, or train on other pictures, before weights made of them are sold."
-)
 
 
 def main() -> None:
@@ -71,7 +66,6 @@ def main() -> None:
                     "held": "12 pictures of CTrain400",
                     "test": "CBSD68" if trial["spec"]["channels"] == 3 else "BSD68",
                     "turn": "error under turns by 36.9 and 22.6 degrees, noisy pictures up to 0.35 cycles per pixel",
-                    "terms": TERMS,
                 },
                 about=ABOUT[name],
                 versions={**found["versions"], "device": found["device"]},

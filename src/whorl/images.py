@@ -33,7 +33,7 @@ FEW = 4
 """A first or last axis of at most this many entries may hold channels."""
 
 
-@any_array
+@any_array()
 def diffuse(
     image: Array,
     model: str | models.Model | nn.Module = "weickert-brox",
