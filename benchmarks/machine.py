@@ -8,11 +8,12 @@ import platform
 import re
 import subprocess
 import sys
+from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["commit", "copy_bandwidth", "cores", "describe", "slug", "versions"]
+__all__ = ["commit", "copy_bandwidth", "cores", "describe", "origin", "slug", "versions"]
 
 _DISTRIBUTIONS = (
     "whorl",
@@ -70,6 +71,11 @@ def commit() -> str:
         return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
     return git("rev-parse", "--short", "HEAD") + "+" * bool(git("status", "--short", "src/whorl"))
+
+
+def origin() -> dict[str, str]:
+    """Today's date and the commit of this tree: what every result file says of itself."""
+    return {"date": date.today().isoformat(), "commit": commit()}
 
 
 def slug(device: str = "cpu") -> str:

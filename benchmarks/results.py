@@ -7,7 +7,6 @@ was. Files are written beside and renamed: never half a document.
 
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ class Document:
         import whorl
 
         self.path = path_of(suite, machine.slug(device), device, folder)
-        self._now = {"date": time.strftime("%Y-%m-%d"), "commit": machine.commit()}
+        self._now = machine.origin()
         self.content: dict[str, Any] = {
             "schema": SCHEMA,
             "suite": suite,

@@ -18,6 +18,9 @@ __all__ = ["TAKEN_BACK", "TARGETS", "Target", "ages", "as_rows", "report", "verd
 
 Cases = dict[str, list[dict[str, Any]]]
 
+EXPERIMENTS = sorted(FOLDER.parents[1].glob("experiments/**/results"))
+"""Folders of result files that have no targets."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -438,12 +441,13 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=FOLDER, help="folder of the result files")
     folder = parser.parse_args().results
     print(report(list(verdicts(folder))))
-    print(ages(folder))
+    for each in (folder, *EXPERIMENTS) if folder == FOLDER else (folder,):
+        print(ages(each))
 
 
 def ages(folder: Path = FOLDER) -> str:
     """When and at which commit each file was measured, and whether the package has changed since."""
-    lines, here = ["", "How old the files are"], _package("HEAD")
+    lines, here = ["", f"How old the files in {folder.parent.name}/{folder.name} are"], _package("HEAD")
     for path, content in documents(folder):
         date, commit = content.get("date", "no date"), content.get("commit", "")
         then = "" if commit.endswith("+") else _package(commit)
@@ -451,7 +455,8 @@ def ages(folder: Path = FOLDER) -> str:
         word = word if then and here else "OLD, perhaps: no such commit here, or changes beside it"
         days = f"{(datetime.date.today() - datetime.date.fromisoformat(date)).days} d" if date[0].isdigit() else ""
         lines.append(f"    {path.stem:<48} {date} {days:>5}  {commit or 'no commit':<9} {word}")
-    lines.append("  A graphics card is at hand now and then only: its files lag.")
+    if folder == FOLDER:
+        lines.append("  A graphics card is at hand now and then only: its files lag.")
     return "\n".join(lines)
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.machine import origin
 from skimage import data
 from skimage.color import rgb2gray
 from skimage.restoration import denoise_nl_means
@@ -135,7 +136,7 @@ def toolkit() -> None:
                     best = {"psnr": value, "weight": weight, "edge": float(edge), "time": weight * tau * (step + 1)}
         kept[name]["NDF, CCPi"] = best
         print(name, best, flush=True)
-    TARGET.write_text(json.dumps(kept, indent=1) + "\n")
+    keep(kept)
 
 
 def means() -> None:
@@ -153,7 +154,12 @@ def means() -> None:
             rows = told(noisy.permute(2, 0, 1)[None], whole.permute(2, 0, 1)[None], float(noise))
             found.setdefault(str(noise), {})[name] = {method: round(row["psnr"], 3) for method, row in rows.items()}
     kept = json.loads(TARGET.read_text())
-    TARGET.write_text(json.dumps(kept | {"photographs": found}, indent=1) + "\n")
+    keep(kept | {"photographs": found})
+
+
+def keep(found: dict[str, Any]) -> None:
+    """Write what was found, with date and commit."""
+    TARGET.write_text(json.dumps(found | origin(), indent=1) + "\n")
 
 
 def main() -> None:
@@ -162,13 +168,13 @@ def main() -> None:
     for picture, (clean, noisy, noise) in pictures().items():
         rows = found.setdefault(picture, {})
         rows |= told(noisy, clean, noise)
-        TARGET.write_text(json.dumps(found, indent=1) + "\n")
+        keep(found)
         for name in names():
             if name not in rows:
                 start = time.perf_counter()
                 rows[name] = best_setting(name, noisy, clean)
                 print(picture, name, rows[name], f"{time.perf_counter() - start:.0f} s", flush=True)
-                TARGET.write_text(json.dumps(found, indent=1) + "\n")
+                keep(found)
 
 
 if __name__ == "__main__":

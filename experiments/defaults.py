@@ -16,13 +16,13 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator
-from datetime import date
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.machine import origin
 from PIL import Image
 from torch import Tensor
 
@@ -227,8 +227,8 @@ def main() -> None:
 
 def _keep(kept: dict[str, Any]) -> None:
     """Write the results, whole or not at all."""
-    kept["machine"] = {"date": str(date.today()), "torch": torch.__version__, "python": platform.python_version()}
-    kept["version"] = whorl.__version__
+    kept["machine"] = {"torch": torch.__version__, "python": platform.python_version()}
+    kept |= {"version": whorl.__version__, **origin()}
     part = RESULTS.with_suffix(".part")
     part.write_text(json.dumps(kept, indent=1) + "\n")
     os.replace(part, RESULTS)

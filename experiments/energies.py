@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from benchmarks.machine import origin
 from safetensors.torch import load_file
 
 import whorl
@@ -71,6 +72,7 @@ def kept(name: str, found: dict) -> None:
     old = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     old[name] = {"command": f"python -m experiments.energies {' '.join(Path(a).name for a in sys.argv[1:])}",
                  "versions": versions(), **found}  # fmt: skip
+    old |= origin()
     RESULTS.write_text(json.dumps(old, indent=1) + "\n")
 
 

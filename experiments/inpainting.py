@@ -17,13 +17,13 @@ import argparse
 import json
 import math
 import platform
-from datetime import date
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.machine import origin
 from PIL import Image
 from torch import Tensor
 
@@ -242,14 +242,14 @@ def main() -> None:
         about = "mean PSNR in dB of 12 pictures each, 128 x 128, and on how many diffusion-shock is ahead of eed"
         document: dict[str, Any] = {"about": about, "command": "python -m experiments.inpainting --shock"}
         turned = {model: round(turn_of(model), 4) for model in ("eed", "diffusion-shock", "homogeneous")}
-        document |= {"date": date.today().isoformat(), "versions": versions, "psnr": rows, "3-4-5 turn": turned}
+        document |= {**origin(), "versions": versions, "psnr": rows, "3-4-5 turn": turned}
         RESULTS.with_stem("inpainting_shock").write_text(json.dumps(document, indent=1) + "\n")
         return
     if given.gaps:
         with torch.no_grad():
             rows = measured_gaps(given.data)
         about = "mean PSNR in dB for every rho at sigma 0.5, contrast 1, alpha 0.1, gamma 0.8"
-        document = {"about": about, "command": "python -m experiments.inpainting --gaps", "gaps": rows}
+        document = {"about": about, "command": "python -m experiments.inpainting --gaps", **origin(), "gaps": rows}
         RESULTS.with_stem("inpainting_gaps").write_text(json.dumps(document, indent=1) + "\n")
         return
     document = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"settings": []}
@@ -259,6 +259,7 @@ def main() -> None:
             "about": f"mean PSNR in dB on {len(clean)} pictures of Train400, by share of pixels known",
             "command": "python -m experiments.inpainting",
             "versions": versions,
+            **origin(),
         }
         done = [row["setting"] for row in document["settings"]]
         for setting in SETTINGS:

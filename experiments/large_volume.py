@@ -16,13 +16,13 @@ import shutil
 import subprocess
 import sys
 import time
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import zarr
+from benchmarks.machine import origin
 
 import whorl
 from whorl.data.tomogram import tomogram
@@ -135,7 +135,7 @@ def main() -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     report = {
-        "date": date.today().isoformat(),
+        **origin(),
         "machine": {"system": platform.platform(), "cores": os.cpu_count(), "torch": torch.__version__},
         "threads": torch.get_num_threads(),
         "load_before": round(os.getloadavg()[2], 1),

@@ -1,6 +1,6 @@
 """The study behind the experiment's numbers: trains every trial of ``trials.py`` and measures it on the test scenes.
 
-    PYTHONPATH=src python experiments/study.py --out DIR --device cuda --budget-seconds 540
+    PYTHONPATH=src:. python experiments/study.py --out DIR --device cuda --budget-seconds 540
 
 Results go to ``DIR/study.json``, rewritten after every trial. Trials that ``--resume FILE`` (or the file itself)
 already holds are skipped, so the study can be done in several sittings. Needs torch and numpy, and Triton on a CUDA
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from benchmarks.machine import origin
 from trials import Trial, trials
 
 from whorl.data import ANGLES, RectangleSet
@@ -51,7 +52,7 @@ class Study:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options, self.began = options, time.monotonic()
         self.path = options.out / "study.json"
-        self.head: dict[str, Any] = {"versions": versions(), "engine": "auto"}
+        self.head: dict[str, Any] = {**origin(), "versions": versions(), "engine": "auto"}
         self.found: dict[str, Any] = {}
         for file in [*options.resume, self.path]:
             if file.exists():

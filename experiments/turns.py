@@ -14,10 +14,8 @@ seeds, edges and spectra decide whether a setting is good.
 import argparse
 import itertools
 import json
-import subprocess
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -26,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.machine import origin
 from PIL import Image
 from torch import Tensor
 
@@ -76,9 +75,8 @@ PEERS = ("SimpleITK", "diplib", "medpy", "opencv-python-headless", "scikit-image
 
 def written(name: str, command: str, rows: list[dict[str, Any]], **more: Any) -> None:
     """Keep rows with what made them: command, date, commit and versions."""
-    commit = subprocess.run(("git", "rev-parse", "--short", "HEAD"), capture_output=True, text=True, check=True)
-    told = {"command": f"python -m experiments.turns {command}", "date": str(date.today())}
-    told |= {"commit": commit.stdout.strip(), "version": whorl.__version__, "torch": torch.__version__, **more}
+    told = {"command": f"python -m experiments.turns {command}", **origin()}
+    told |= {"version": whorl.__version__, "torch": torch.__version__, **more}
     (RESULTS / name).write_text(json.dumps({**told, "rows": rows}, indent=1) + "\n", encoding="utf-8")
 
 

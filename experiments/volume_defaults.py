@@ -10,12 +10,12 @@ import argparse
 import json
 import os
 import platform
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.machine import origin
 from torch import Tensor
 
 import whorl
@@ -106,7 +106,7 @@ def report(names: list[str], out: Path) -> None:
                 rows.append(row | {"lost": round(score - psnr(result, clean[0, 0]), 3)})
                 print(rows[-1], flush=True)
         machine = {"system": platform.platform(), "torch": torch.__version__}
-        table = {"date": date.today().isoformat(), "machine": machine, "size": SIZE, "rows": rows}
+        table = {**origin(), "machine": machine, "size": SIZE, "rows": rows}
         out.write_text(json.dumps(table, indent=1) + "\n")
 
 

@@ -13,7 +13,6 @@ import json
 import platform
 import sys
 from collections.abc import Callable
-from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.machine import origin
 from benchmarks.quality_turn_volume import Rough
 from experiments.volume_defaults import brain
 from numpy.typing import NDArray
@@ -142,12 +142,12 @@ def main() -> None:
         print(name, told[name], flush=True)
         told["about"] = {
             "command": "python -m experiments.volumes",
-            "date": date.today().isoformat(),
             "versions": {"whorl": whorl.__version__, "torch": torch.__version__, "python": platform.python_version()},
             "size": SIZE,
             "threads": torch.get_num_threads(),
             "machine": "one of two cores that other programs used as well: processor time, not wall time",
         }
+        told |= origin()
         RESULT.write_text(json.dumps(told, indent=1) + "\n")
 
 

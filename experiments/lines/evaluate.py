@@ -10,13 +10,13 @@ import json
 import math
 import platform
 import sys
-from datetime import date
 from pathlib import Path
 from statistics import fmean
 from time import process_time
 from typing import Any
 
 import torch
+from benchmarks.machine import origin
 from experiments.lines.networks import FOLDS, SPECS, drive, made, trained
 from torch import Tensor, nn
 
@@ -156,12 +156,12 @@ def main() -> None:
         told[name] = globals()[name](Path(folder))
         told["about"] = {
             "command": "python -m experiments.lines.evaluate DRIVE",
-            "date": date.today().isoformat(),
             "versions": {"whorl": whorl.__version__, "torch": torch.__version__, "python": platform.python_version()},
             "threads": torch.get_num_threads(),
         }
         if "folds" in told:
             told["card"] = {f"cross-validated {key}": value for key, value in told["folds"]["mean of 20"].items()}
+        told |= origin()
         RESULT.write_text(json.dumps(told, indent=1) + "\n")
         print(name, {key: value for key, value in told[name].items() if "fold" not in key}, flush=True)
 

@@ -1,6 +1,6 @@
 """PSNR over the angle of the picture: ours, plain networks of equal size, and BM3D.
 
-    PYTHONPATH=src python experiments/photo/angles.py FOLDER --minutes 5 [--only NAME ...]
+    PYTHONPATH=src:. python experiments/photo/angles.py FOLDER --minutes 5 [--only NAME ...]
 
 The clean picture is turned, not the noisy one: it is smoothed by a Gaussian of one sample of a coarser grid, then read
 off by cubic splines at turned positions 1.5 pixels apart, 144 x 144 of them about its centre. All angles, 0 included,
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from benchmarks.machine import origin
 from peers import plain_network
 from scipy.ndimage import gaussian_filter, map_coordinates
 
@@ -58,7 +59,7 @@ def main() -> None:
             found[name] = [measured(denoise, picture, *each) for each in zip(ANGLES, seeds, strict=True)]
             print(method, name, found[name], flush=True)
             kept |= {"command": f"experiments/photo/angles.py {given.folder.name}", "angles": ANGLES}
-            kept["versions"] = versions()
+            kept |= {"versions": versions(), **origin()}
             out.write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -1,8 +1,8 @@
 """Compare photo-colour with BM3D, non-local means and total variation on colour photographs.
 
-    PYTHONPATH=src python experiments/photo/compare.py FOLDER --peers --pictures 12 --size 192 --minutes 5
-    PYTHONPATH=src python experiments/photo/compare.py FOLDER --deepinv --pictures 18 --size 192 --minutes 60
-    PYTHONPATH=src python experiments/photo/compare.py FOLDER
+    PYTHONPATH=src:. python experiments/photo/compare.py FOLDER --peers --pictures 12 --size 192 --minutes 5
+    PYTHONPATH=src:. python experiments/photo/compare.py FOLDER --deepinv --pictures 18 --size 192 --minutes 60
+    PYTHONPATH=src:. python experiments/photo/compare.py FOLDER
 
 Needs the packages bm3d and scikit-image for ``--peers``, which goes on where it was until the minutes are over; results
 go to experiments/photo/results/peers.json. ``--deepinv`` does the same for the denoisers of deepinv that need no
@@ -20,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from benchmarks.machine import origin
 
 import whorl
 from whorl.data.photographs import photographs
@@ -74,6 +75,7 @@ def peers(
             kept["command"] = f"experiments/photo/compare.py {given.folder.name} --{name_of_all}"
             kept["command"] += f" --pictures {given.pictures}" + (f" --size {given.size}" if given.size else "")
             kept["versions"] = {package: version(package) for package in packages} | versions()
+            kept |= origin()
             out.write_text(json.dumps(kept, indent=1) + "\n")
 
 
@@ -93,7 +95,7 @@ def ours(given: argparse.Namespace, pictures: Pictures) -> None:
             found.setdefault(f"{noise:g}", {})[name] = {way: psnr(run(), clean) for way, run in ways.items()}
             print(noise, name, found[f"{noise:g}"][name], flush=True)
     command = f"experiments/photo/compare.py {given.folder.name}"
-    about = {"command": command, "versions": versions(), "psnr": found}
+    about = {"command": command, **origin(), "versions": versions(), "psnr": found}
     (RESULTS / "compare.json").write_text(json.dumps(about, indent=1) + "\n")
 
 

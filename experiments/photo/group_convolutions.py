@@ -1,6 +1,6 @@
 """photo-8k beside a network of group convolutions by escnn, of the same size and after as many equal steps.
 
-    PYTHONPATH=src python experiments/photo/group_convolutions.py TRAIN TEST --steps 500
+    PYTHONPATH=src:. python experiments/photo/group_convolutions.py TRAIN TEST --steps 500
 
 Both are trained from random weights on the same patches of grey pictures with noise 25 (four of 40 x 40 pixels a step,
 the settings of the shipped networks), and measured on squares of pictures of TEST: PSNR, and the error under the turns
@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import torch
+from benchmarks.machine import origin
 from torch import Tensor, nn
 
 from whorl.data.photographs import photographs, set_aside
@@ -103,6 +104,7 @@ def main() -> None:
         print(name, found, flush=True)
         kept["command"] = f"experiments/photo/group_convolutions.py {given.train.name} {given.test.name}"
         kept["versions"] = {"escnn": version("escnn"), **versions()}
+        kept |= origin()
         RESULT.write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -1,6 +1,6 @@
 """What `whorl.denoise` makes of pictures with nothing told: micrographs, photographs, photons, noise of many kinds.
 
-    PYTHONPATH=src python experiments/photo/real_pictures.py DATA [--only FMD PolyU photons simulated] [--half 1]
+    PYTHONPATH=src:. python experiments/photo/real_pictures.py DATA [--only FMD PolyU photons simulated] [--half 1]
 
 DATA holds the folders FMD, PolyU, CBSD68 and CTrain400. Settings are chosen on the half 0 of CTrain400, on which the
 measure is trained as well, and reported with the half 1. Prints a line for each picture and the means, and writes them
@@ -20,6 +20,7 @@ from typing import Any
 import noisy_kinds
 import numpy as np
 import torch
+from benchmarks.machine import origin
 from PIL import Image
 
 from whorl.automatic import samples_of
@@ -138,7 +139,7 @@ def main() -> None:
             print(kind, {key: value for key, value in found[name][kind].items() if key != "each"}, flush=True)
         print(name, f"{time.process_time() - begun:.0f} s of processor time", flush=True)
         given.out.parent.mkdir(exist_ok=True)
-        given.out.write_text(json.dumps(found, indent=1) + "\n")
+        given.out.write_text(json.dumps(found | origin(), indent=1) + "\n")
 
 
 if __name__ == "__main__":

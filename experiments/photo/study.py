@@ -1,6 +1,6 @@
 """Train and measure the trials of one call, all side by side on one device, within a given time.
 
-    PYTHONPATH=src python experiments/photo/study.py explore --train CTrain400 --test BSD68 --out DIR --device cuda
+    PYTHONPATH=src:. python experiments/photo/study.py explore --train CTrain400 --test BSD68 --out DIR --device cuda
         --seconds 420
 
 Every trial runs in a process of its own. All of them first take a few steps together, which tells how many steps fit
@@ -23,6 +23,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from benchmarks.machine import origin
 from peers import plain_network
 from trials import CALLS, Trial
 
@@ -116,7 +117,8 @@ def gather(given: argparse.Namespace, names: list[str]) -> None:
             found[name] = json.loads((given.work / f"{name}.json").read_text())
             weights = load_file(given.work / f"{name}.safetensors")
             tensors |= {f"{name}/{key}": value for key, value in weights.items()}
-    head = {"call": given.call, "command": " ".join(sys.argv), "versions": versions(), "device": device_name(given)}
+    head = {"call": given.call, "command": " ".join(sys.argv), **origin(), "versions": versions()}
+    head["device"] = device_name(given)
     lines = [f"{json.dumps(name)}: {json.dumps(result)}" for name, result in found.items()]
     text = json.dumps(head)[:-1] + ', "trials": {\n' + ",\n".join(lines) + "\n}}\n"
     write_bytes(given.out / "results.json", text.encode())

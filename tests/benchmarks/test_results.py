@@ -1,7 +1,8 @@
 """Result files keep the contract: the committed ones, and those a run writes."""
 
 import json
-import time
+import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,13 @@ def test_committed_results_follow_the_schema(path: Path, content: dict) -> None:
     suite, _, device = path.stem.split("--")
     assert (content["suite"], content["device"]) == (suite, device)
     assert content["cases"]
+
+
+@pytest.mark.parametrize("path", [p for f in targets.EXPERIMENTS for p, _ in documents(f)], ids=lambda p: p.stem)
+def test_results_of_experiments_tell_date_and_commit(path: Path) -> None:
+    content = json.loads(path.read_text())
+    assert date.fromisoformat(content["date"]) >= date(2026, 11, 15)
+    assert re.fullmatch(r"[0-9a-f]{7,}\+?", content["commit"])
 
 
 def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -69,7 +77,7 @@ def test_a_file_is_as_old_as_the_first_of_its_cases(tmp_path: Path) -> None:
     again.with_case("two", [{"method": "copy", "best_s": 1.0}])
     assert (again.content["date"], again.content["commit"]) == ("2001-02-03", "0123abc")
     again.forget()
-    assert (again.content["date"], again.content["commit"]) == (time.strftime("%Y-%m-%d"), machine.commit())
+    assert (again.content["date"], again.content["commit"]) == tuple(machine.origin().values())
 
 
 def test_files_of_another_package_are_marked_as_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
