@@ -2,8 +2,8 @@
 
 Each run gets its share of the time; the rate falls with it. Weights are a running mean of those of every fourth step.
 ``--only NAME ...`` takes some of the runs, ``--size`` and ``--batch`` smaller patches; ``--further`` goes on from the
-weights of earlier runs. The state is written every minute: the same command with the same OUT takes up a run that was
-broken off, and its clock runs on.
+weights of earlier runs; ``--optimiser whitened`` goes along the principal directions of gradients. The state is written
+every minute: the same command with the same OUT takes up a run that was broken off, and its clock runs on.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from torch import Tensor
 
 import whorl
 from whorl.operators import local_contrast
+from whorl.training.whitened import WhitenedAdam
 
 MARGIN, KEPT = 8, 60
 RUNS = {
@@ -46,20 +47,25 @@ class Run:
             earlier = whorl.load(name) if name == "vessels-5k" else trained(name)
             self.network.load_state_dict(earlier.state_dict())
         self.mean = {key: value.detach().clone() for key, value in self.network.named_parameters()}
-        self.optimiser = torch.optim.Adam(self.network.parameters(), betas=(0.9, 0.99))
+        self.optimiser: torch.optim.Optimizer = torch.optim.Adam(self.network.parameters(), betas=(0.9, 0.99))
+        if told.optimiser == "whitened":
+            self.optimiser = WhitenedAdam(self.network.parameters(), self.peak)
         self.data, self.size, self.batch = data[self.pictures], tuple(told.size), told.batch
+        self.least, self.memory = told.inside, told.memory
         self.count, self.used, self.recent, self.log = 0, 0.0, [], []
         self.inner = torch.zeros(1, 1, *self.size, device=data.device)
         self.inner[..., MARGIN:-MARGIN, MARGIN:-MARGIN] = 1
 
     def patches(self) -> tuple[Tensor, Tensor, Tensor]:
         """Input, vessels and field of view, in one of the eight symmetries, with other gain, offset and noise."""
-        each = []
-        for _ in range(self.batch):
+        each: list[Tensor] = []
+        while len(each) < self.batch:
             k, crossed = int(torch.randint(len(self.data), ())), bool(torch.rand(()) < 0.5)
             size = self.size[::-1] if crossed else self.size
             top, left = (int(torch.randint(n - m + 1, ())) for n, m in zip(self.data.shape[2:], size, strict=True))
             patch = self.data[k, :, top : top + size[0], left : left + size[1]]
+            if patch[4].mean() < self.least:
+                continue
             patch = patch.transpose(1, 2) if crossed else patch
             each.append(patch.flip([axis for axis in (1, 2) if torch.rand(()) < 0.5]))
         found = torch.stack(each)
@@ -90,7 +96,7 @@ class Run:
         self.optimiser.step()
         self.count += 1
         if self.count % 4 == 0:
-            share = 1 - min(0.997, self.count / (self.count + 40))
+            share = 1 - min(1 - 1 / self.memory, self.count / (self.count + 40))
             for key, value in self.network.named_parameters():
                 self.mean[key].lerp_(value.detach(), share)
         self.recent.append(float(loss.detach()))
@@ -118,9 +124,11 @@ class Run:
             for key, value in self.network.named_parameters():
                 value.copy_(state[f"last/{key}"])
                 self.mean[key].copy_(state[f"mean/{key}"])
-                parts = ("step", "exp_avg", "exp_avg_sq")
+                parts = ("step", "exp_avg", "exp_avg_sq", "covariance", "basis")
                 self.optimiser.state[value] = {
-                    part: state[f"{part}/{key}"].to("cpu" if part == "step" else value.device) for part in parts
+                    part: state[f"{part}/{key}"].to("cpu" if part == "step" else value.device)
+                    for part in parts
+                    if f"{part}/{key}" in state
                 }
 
 
@@ -136,6 +144,9 @@ def main() -> None:
     parser.add_argument("--peak", type=float, default=4e-3)
     parser.add_argument("--warmup", type=int, default=150)
     parser.add_argument("--further", action="store_true")
+    parser.add_argument("--optimiser", choices=("adam", "whitened"), default="adam")
+    parser.add_argument("--inside", type=float, default=0.0, help="least share of a patch in the field of view")
+    parser.add_argument("--memory", type=float, default=333.0, help="of the mean of weights, in fours of steps")
     told = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     pictures = [drive(told.folder, k) for k in range(20)]

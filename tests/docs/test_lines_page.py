@@ -4,6 +4,9 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+from experiments.lines.networks import trained
+
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "experiments" / "lines" / "results"
 TEXT = (ROOT / "docs" / "lines.rst").read_text(encoding="utf-8")
@@ -41,3 +44,8 @@ def test_angles_and_digits() -> None:
     ranges = [FOUND["angles"][name]["range of auc"] for name in ("fold0", "plain-fold0")]
     assert [f"{value:.4f}" for value in ranges] == ["0.0004", "0.0016"]
     assert f"{TRAINED['digits']['error in per cent']['test half, 10000']:.2f} % wrong" in TEXT
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_weights_of_a_run_still_fit_its_network(name: str) -> None:
+    assert sum(p.numel() for p in trained(name).parameters()) == TRAINED["runs"][name]["parameters"]
