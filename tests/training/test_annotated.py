@@ -62,6 +62,19 @@ def test_what_cannot_be_learned_from_is_refused(folder, change, words):
         annotated(folder, 3)
 
 
+@pytest.mark.filterwarnings("ignore:the training ended")
+@pytest.mark.parametrize("optimiser", ["whitened", "gauss-newton"])
+def test_the_command_takes_the_optimiser_or_refuses_it(folder, tmp_path, optimiser, capsys):
+    words = ["train", "vessels-5k", "--data", folder, "--steps", 1, "--batch", 1, "--size", 32, "--out", tmp_path]
+    with pytest.raises(SystemExit) as leaving:
+        main.run([*map(str, words), "--optimiser", optimiser])
+    if optimiser == "gauss-newton":
+        assert leaving.value.code
+        assert "Take adam or whitened" in capsys.readouterr().err
+    else:
+        assert load_card(tmp_path / "network.safetensors").training["optimiser"] == "whitened"
+
+
 @pytest.mark.filterwarnings("ignore:the training ended")  # two steps are in vain
 def test_the_command_trains_and_the_result_segments(folder, tmp_path, capsys):
     words = (

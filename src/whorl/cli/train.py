@@ -92,8 +92,11 @@ def command(
     spec = load_card(start).network if start else named(name)
     if protocol not in PROTOCOLS:
         raise ValueError(f"--protocol {protocol}: choose one of {', '.join(PROTOCOLS)}.")
-    given = {"batch": batch, "rate": rate, "checkpoint_seconds": checkpoint_seconds, "patience": patience or None}
+    given = {"batch": batch, "rate": rate, "checkpoint_seconds": checkpoint_seconds, "optimiser": optimiser}
+    given["patience"] = patience or None
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    if optimiser == "gauss-newton" and isinstance(spec, LineSpec | PhotoSpec):
+        raise ValueError(f"--optimiser gauss-newton: {name} has too many numbers. Take adam or whitened.")
     if isinstance(spec, LineSpec):
         if not data:
             raise ValueError(
@@ -108,8 +111,7 @@ def command(
         found = scans(Path(data), size or 32) if volumes and data else None
         recipe = photo_recipe(name, Path(data) if data else None, noise, steps, start or None, found, **changes)
     else:
-        more = {"optimiser": optimiser, "epochs": epochs}
-        changes |= {key: value for key, value in more.items() if value is not None}
+        changes |= {} if epochs is None else {"epochs": epochs}
         base = PROTOCOLS["gauss-newton"] if optimiser == "gauss-newton" and protocol == "paper" else PROTOCOLS[protocol]
         scenes = RectangleSet(images, "train", turning=turning, edges=edges, size=size or 256)  # type: ignore[arg-type]
         recipe = Recipe(spec, Scenes(scenes, angle), dataclasses.replace(base, **changes)).with_seed(seed)
