@@ -10,7 +10,7 @@ import torch
 from whorl.data import ANGLES, RectangleSet
 from whorl.evaluation import AngleTable
 from whorl.evaluation.charts import SHOWN, draw_angles, draw_comparison
-from whorl.evaluation.reproduction import PAPER, Measured
+from whorl.evaluation.reproduction import PAPER, Outcome
 from whorl.networks.cards import ModelCard
 from whorl.networks.scheduled import ScheduledNetwork
 
@@ -25,7 +25,7 @@ def draw_all(trials: Trials, cards: Sequence[ModelCard], folder: Path) -> None:
     draw_angles([*shown, better], folder / "experiment-psnr.png")
     printed = [_measured(trials, by_name[name], "paper", name) for name in PAPER]
     draw_angles(printed, folder / "experiment-psnr-printed.png")
-    shown = [Measured(by_name[name], RectangleSet(50), {by_name[name].chosen: shown[0].table}) for name in PAPER]
+    shown = [Outcome(by_name[name], RectangleSet(50), {by_name[name].chosen: shown[0].table}) for name in PAPER]
     draw_comparison(shown, folder / "experiment-comparison.png", image=SHOWN, dpi=110)
     draw_front(trials, "paper", "front", folder / "experiment-front.png")
     draw_front(trials, "omega inside, Gauss-Newton", "omega inside, front", folder / "experiment-front-converged.png")
@@ -33,7 +33,7 @@ def draw_all(trials: Trials, cards: Sequence[ModelCard], folder: Path) -> None:
     draw_schedule(by_name["whorl-28"], folder / "experiment-schedule.png")
 
 
-def _measured(trials: Trials, card: ModelCard, group: str, name: str) -> Measured:
+def _measured(trials: Trials, card: ModelCard, group: str, name: str) -> Outcome:
     """Curves of the study as if they had been measured here: one row per angle with the PSNR it reached."""
     tables = {}
     for key, trial in trials.items():
@@ -41,7 +41,7 @@ def _measured(trials: Trials, card: ModelCard, group: str, name: str) -> Measure
             psnr = [trial["scene analytic"]["psnr"][str(angle)] for angle in ANGLES]
             errors = torch.tensor([[255.0**2 / 10 ** (value / 10)] for value in psnr], dtype=torch.float64)
             tables[trial["seed"]] = AngleTable(ANGLES, errors)
-    return Measured(card, RectangleSet(50), tables)
+    return Outcome(card, RectangleSet(50), tables)
 
 
 def draw_front(trials: Trials, named: str, group: str, path: Path) -> None:

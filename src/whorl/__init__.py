@@ -28,31 +28,14 @@ _FOLDERS = (
 __all__ = ["__version__", *sorted((*_FUNCTIONS, *_FOLDERS))]
 
 if TYPE_CHECKING:
-    from whorl import activations as activations
-    from whorl import automatic as automatic
-    from whorl import blocks as blocks
-    from whorl import data as data
-    from whorl import diffusivities as diffusivities
-    from whorl import energies as energies
-    from whorl import engines as engines
-    from whorl import errors as errors
-    from whorl import evaluation as evaluation
-    from whorl import export as export
-    from whorl import files as files
-    from whorl import foundations as foundations
-    from whorl import inpainting as inpainting
-    from whorl import integrations as integrations
-    from whorl import invariance as invariance
-    from whorl import large as large
-    from whorl import metrics as metrics
-    from whorl import models as models
-    from whorl import networks as networks
-    from whorl import operators as operators
-    from whorl import reconstruction as reconstruction
-    from whorl import schemes as schemes
-    from whorl import steps as steps
-    from whorl import testing as testing
-    from whorl import training as training
+    from whorl import (  # isort: skip
+        activations as activations, automatic as automatic, blocks as blocks, data as data,
+        diffusivities as diffusivities, energies as energies, engines as engines, errors as errors,
+        evaluation as evaluation, export as export, files as files, foundations as foundations,
+        inpainting as inpainting, integrations as integrations, invariance as invariance, large as large,
+        metrics as metrics, models as models, networks as networks, operators as operators,
+        reconstruction as reconstruction, schemes as schemes, steps as steps, testing as testing, training as training,
+    )  # fmt: skip
     from whorl.automatic.variance import noise as noise
     from whorl.denoising import denoise as denoise
     from whorl.images import diffuse as diffuse

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from whorl.data import drawn_tissue
-from whorl.data.tissue import Waves
+from whorl.data.tissue import WhiteWaves
 from whorl.errors import ShapeError
 
 
@@ -36,7 +36,7 @@ def test_no_direction_is_preferred():
 
 @pytest.fixture
 def waves():
-    return Waves(torch.randn(4, 6, 32, 32, 32, generator=torch.Generator().manual_seed(0)))
+    return WhiteWaves(torch.randn(4, 6, 32, 32, 32, generator=torch.Generator().manual_seed(0)))
 
 
 def test_the_spectrum_of_a_field_falls_like_the_power_that_is_asked_for(waves):
@@ -59,9 +59,9 @@ def test_a_wedge_takes_the_waves_beyond_a_tangent_and_no_others(waves):
     u = torch.randn(2, 32, 32, 32, generator=torch.Generator().manual_seed(1)) + 5
     none = [torch.zeros(2, 1, 1, 1)] * 3
     told = torch.tensor([True, False]).view(2, 1, 1, 1), torch.ones(2, 1, 1, 1, dtype=torch.long)
-    seen = waves.seen(u, none, *told, torch.full((2, 1, 1, 1), 2.0))
-    torch.testing.assert_close(seen[1], u[1], rtol=0, atol=1e-4)
-    left = torch.fft.rfftn(seen[0]).abs()
+    imaged = waves.imaged(u, none, *told, torch.full((2, 1, 1, 1), 2.0))
+    torch.testing.assert_close(imaged[1], u[1], rtol=0, atol=1e-4)
+    left = torch.fft.rfftn(imaged[0]).abs()
     missing = (waves.k[0].abs() > 2 * waves.k[2].abs()).expand_as(left)
     assert float(left[missing].max()) < 1e-2
     torch.testing.assert_close(left[~missing], torch.fft.rfftn(u[0]).abs()[~missing], rtol=1e-4, atol=1e-2)

@@ -12,7 +12,7 @@ from whorl.data import RectangleSet
 from whorl.evaluation import AngleTable
 from whorl.evaluation.charts import COMPARED, PAPER, draw_angles, draw_comparison, result_table
 from whorl.evaluation.noise_chart import _gaussian_power, draw_noise, draw_report, spectrum
-from whorl.evaluation.reproduction import Measured
+from whorl.evaluation.reproduction import Outcome
 from whorl.metrics import psnr
 from whorl.networks import load_card
 
@@ -25,12 +25,12 @@ def drawn(monkeypatch):
     return found
 
 
-def measured(name: str, low: float, high: float) -> Measured:
+def measured(name: str, low: float, high: float) -> Outcome:
     """Made-up results of a network that ships, from ``low`` to ``high`` dB."""
     psnr = torch.linspace(low, high, 3, dtype=torch.float64)[:, None].expand(3, 2)
     table = AngleTable((15, 45, 75), 255**2 / 10 ** (psnr / 10))
     card = load_card(name)
-    return Measured(card, RectangleSet(2, size=32), {card.chosen: table})
+    return Outcome(card, RectangleSet(2, size=32), {card.chosen: table})
 
 
 def test_the_chart_shows_every_value_with_its_label(drawn):

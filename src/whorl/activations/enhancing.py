@@ -93,7 +93,6 @@ class EdgeEnhancing(Spectral):
         return self.diffusivity.maximum()
 
     def extra_repr(self) -> str:
-        """The settings, for printing."""
         return f"keep={self.keep!r}"
 
 

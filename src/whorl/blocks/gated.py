@@ -107,7 +107,6 @@ class StableGatedBlock(LearnedBlock):
         return self.analysis
 
     def tau(self, repetition: int = 0) -> Tensor:
-        """The step size."""
         return stable_step(self.step[repetition], self.analysis, self.estimate if self.training else None)
 
 

@@ -46,7 +46,6 @@ class MirrorPad(nn.Module):
         self.radius = radius
 
     def forward(self, u: Tensor) -> Tensor:
-        """The padded image."""
         return mirror(u, self.radius)
 
 
@@ -64,7 +63,6 @@ class MirrorFold(nn.Module):
         self.radius = radius
 
     def forward(self, v: Tensor) -> Tensor:
-        """The folded image."""
         return fold(v, self.radius)
 
 

@@ -63,8 +63,9 @@ def command(
 
     MRC, NIfTI and NRRD files, DICOM (a folder of slices, or one file), and TIFF and zarr whose axes say z (OME-TIFF,
     ImageJ, OME-Zarr), are volumes: they are filtered in three dimensions, with the voxel size of the file, and keep its
-    header. DICOM is written as NIfTI, NRRD or a derived series; its numbers are in rescaled units (HU). A volume that
-    is filtered in several windows goes on where it was stopped, when the same command is given again.
+    header. DICOM is written as NIfTI, NRRD or a derived series; its numbers are in rescaled units (HU).
+
+    What is filtered in several windows goes on where it was stopped, when the same command is given again.
 
     Without --contrast the noise of the picture is measured (or given with --noise); the contrast is a multiple of it,
     and the flow stops when most of the noise is gone. One setting is used for all pages of a file, and reported. Where

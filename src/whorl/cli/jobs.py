@@ -107,10 +107,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _check_distinct(found: Sequence[tuple[Path, Path]]) -> None:
-    seen: dict[Path, Path] = {}
+    sources: dict[Path, Path] = {}
     for source, out in found:
-        if out in seen:
+        if out in sources:
             raise FileError(
-                f"{source} and {seen[out]} would both be written to {out}. Filter them into separate folders."
+                f"{source} and {sources[out]} would both be written to {out}. Filter them into separate folders."
             )
-        seen[out] = source
+        sources[out] = source

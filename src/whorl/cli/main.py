@@ -110,7 +110,7 @@ def _own_the_process() -> None:
 
 
 def _freeze() -> None:
-    """Leave all objects as they are, unless Triton is there: torch loads it to train, and it complains of each."""
+    """Skip the last collection, unless torch has loaded Triton to train: that complains of every object left."""
     if "triton" not in sys.modules:
         gc.freeze()
 

@@ -30,7 +30,6 @@ class Plate:
     soft: float = 1.6
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
         right, below = rise(x + 0 * y, self.soft), rise(y + 0 * x, self.soft)
         r = (x * x + y * y).sqrt()
         inside, plate = rise(0.5 * self.radius - r, self.soft), rise(self.radius - r, self.soft)

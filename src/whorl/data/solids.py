@@ -90,7 +90,6 @@ class Ball:
     height: float = 12 * 4.0 * sqrt(2 * pi)
 
     def __call__(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y, z)``."""
         # Largest first: then the same three squares are added in the same order wherever they stand.
         squares = torch.stack(torch.broadcast_tensors(x * x, y * y, z * z)).sort(0).values
         return self.height * rise(self.radius - (squares[2] + squares[1] + squares[0]).sqrt(), self.width)
@@ -109,7 +108,6 @@ class Gyroid:
     slope: float = 12.0
 
     def __call__(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y, z)``."""
         k = 2 * pi / self.period
         # An orthogonal frame that no turn of the voxel lattice carries into the axes.
         X = k * (6 * x + 3 * y + 2 * z) / 7 + 0.4

@@ -131,7 +131,6 @@ class Bump:
         return 255 / (self.width * sqrt(2 * pi))
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
         return 255 * rise(self.radius - (x * x + y * y).sqrt(), self.width)
 
 
@@ -142,7 +141,6 @@ class Edge:
     width: float = 3.0
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
         return 255 * rise(x + 0 * y, self.width)
 
 
@@ -154,7 +152,6 @@ class Bars:
     hardness: float = 1.5
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
         return 127.5 * (1 + torch.erf(self.hardness * torch.sin(2 * pi / self.period * (x + 0 * y))))
 
 
@@ -168,7 +165,6 @@ class Discs:
     width: float = 2.0
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
         ground = torch.ones_like(x + y)
         for k in range(1, self.count + 1):
             reach, phi = self.spacing * sqrt(k), k * GOLDEN_ANGLE
@@ -191,7 +187,6 @@ class Whorl:
     stretch: float = 1.25
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
         x, y = x + 0 * y, self.stretch * y + 0 * x
         r2, phi = x * x + y * y, torch.atan2(y, x)
         modulation = -torch.expm1(-r2 / (2 * (self.period / 3) ** 2))
@@ -211,7 +206,6 @@ class Faded:
     strength: float = 1.0
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
         share = self.strength * rise(self.radius - (x * x + y * y).sqrt(), self.width)
         return 127.5 + share * (self.scene(x, y) - 127.5)
 
@@ -238,7 +232,6 @@ class Waves:
         return [(k * cos(phi), k * sin(phi), phase) for k, phi, phase in polar]
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
         total = torch.zeros_like(x + y)
         for k_x, k_y, phase in self.waves():
             total = total + torch.cos(k_x * x + (k_y * y + phase))
@@ -253,7 +246,6 @@ class Smudged:
     noise: Waves
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
-        """Grey values at the points ``(x, y)``."""
         return self.scene(x, y) + self.noise(x, y)
 
 

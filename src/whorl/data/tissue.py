@@ -48,7 +48,7 @@ def drawn_tissue(
         for rng in rngs
     ]
     own, layers, mixes, white = (torch.from_numpy(np.stack(part)).to(device) for part in zip(*each, strict=True))
-    waves = Waves(white)
+    waves = WhiteWaves(white)
     U = iter(own.T[..., None, None, None])
     contrast, middle = 50 + 205 * next(U) ** 0.7, 255 * next(U)
     texture = waves.field(mixes[:, -1, 0], 0.3 + 0.7 * next(U), 2.2 * next(U))
@@ -60,11 +60,11 @@ def drawn_tissue(
     u = u + (next(U) < 0.4) * 10 * next(U) ** 2 * waves.field(mixes[:, -2, 0], 0.4, 2 * next(U))
     blur, flat, axis = 2.2 * next(U) ** 1.7, 1 + (next(U) < 0.2) * 2 * next(U), (3 * next(U)).long()
     widths = [torch.where(axis == k, blur * flat, blur) for k in range(3)]
-    u = waves.seen(u, widths, next(U) < 0.15, (6 * next(U)).long(), torch.tan(pi / 180 * (45 + 25 * next(U))))
+    u = waves.imaged(u, widths, next(U) < 0.15, (6 * next(U)).long(), torch.tan(pi / 180 * (45 + 25 * next(U))))
     return in_grey_values(u, next(U) < 0.5, 0.25 + 0.75 * next(U), next(U))
 
 
-class Waves:
+class WhiteWaves:
     """The waves of white noise, from which random fields with the same spectrum are mixed; all is periodic."""
 
     def __init__(self, white: Tensor) -> None:
@@ -82,7 +82,7 @@ class Waves:
         weight = (square + (2 * pi / self.size) ** 2) ** (-0.5 * slope) * torch.exp(-0.5 * width**2 * square)
         return standardised(self._back(mixed * weight))
 
-    def seen(self, u: Tensor, widths: list[Tensor], wedge: Tensor, axes: Tensor, tangent: Tensor) -> Tensor:
+    def imaged(self, u: Tensor, widths: list[Tensor], wedge: Tensor, axes: Tensor, tangent: Tensor) -> Tensor:
         """Volumes after Gaussians of three widths; those with a wedge lose the waves steeper than a tangent."""
         factor = torch.exp(-0.5 * sum((width * k).square() for width, k in zip(widths, self.k, strict=True)))
         for number, (i, j) in enumerate(((0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1))):
@@ -103,7 +103,7 @@ def _distance(f: Tensor, level: Tensor) -> Tensor:
 
 
 def _with_layer(
-    u: Tensor, waves: Waves, numbers: Tensor, mixes: Tensor, texture: Tensor, middle: Tensor, contrast: Tensor
+    u: Tensor, waves: WhiteWaves, numbers: Tensor, mixes: Tensor, texture: Tensor, middle: Tensor, contrast: Tensor
 ) -> Tensor:
     """Volumes with one layer more, which hides what lies below."""
     U = iter(numbers.T[..., None, None, None])

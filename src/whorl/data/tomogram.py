@@ -163,8 +163,8 @@ def missing_wedge(u: Tensor, tilt: float) -> Tensor:
     if tilt == 90:
         return u
     z, x = torch.fft.fftfreq(u.shape[2]).abs()[:, None, None], torch.fft.rfftfreq(u.shape[4]).abs()
-    seen = z <= x * tan(radians(tilt))  # the mean, too: 0 <= 0
-    left: Tensor = torch.fft.irfftn(torch.fft.rfftn(u, dim=(2, 3, 4)) * seen, s=u.shape[2:], dim=(2, 3, 4))
+    shown = z <= x * tan(radians(tilt))  # the mean, too: 0 <= 0
+    left: Tensor = torch.fft.irfftn(torch.fft.rfftn(u, dim=(2, 3, 4)) * shown, s=u.shape[2:], dim=(2, 3, 4))
     return left
 
 

@@ -63,7 +63,7 @@ class Loops:
     def lacks(self, form: Form, shape: tuple[int, ...] = (), learning: bool = False) -> tuple[int, str]:
         """What is missing for a step of one of the laws on images ``(n, c, ...)`` of a shape; empty if nothing is.
 
-        Before it, how many things are there before the first that is missing.
+        The number in front counts the needs that are met before the first one that is not.
         """
         needs = enumerate(self._needs(form, shape, learning))
         return next(((place, what) for place, (there, what) in needs if not there), (-1, ""))

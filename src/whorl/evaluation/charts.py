@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from whorl.evaluation.reproduction import FULL_TEST, PAPER, Measured
+from whorl.evaluation.reproduction import FULL_TEST, PAPER, Outcome
 from whorl.metrics import psnr
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SHOWN = 3
 COMPARED = ("uncoupled-0.41", "isotropic-0.41", "anisotropic-0.41")
 
 
-def draw_angles(measured: Sequence[Measured], path: Path | str, *, format: str = "png") -> None:
+def draw_angles(measured: Sequence[Outcome], path: Path | str, *, format: str = "png") -> None:
     """PSNR over the rotation angle, one line per network; further networks in grey and green."""
     from matplotlib.figure import Figure
 
@@ -54,7 +54,7 @@ def draw_angles(measured: Sequence[Measured], path: Path | str, *, format: str =
 
 
 def draw_comparison(
-    measured: Sequence[Measured], path: Path | str, *, image: int, angle: int = 45, format: str = "png", dpi: int = 150
+    measured: Sequence[Outcome], path: Path | str, *, image: int, angle: int = 45, format: str = "png", dpi: int = 150
 ) -> None:
     """Ground truth and noisy picture above, the results of three networks below, each with its PSNR."""
     from matplotlib.figure import Figure
@@ -82,7 +82,7 @@ def draw_comparison(
     figure.savefig(path, dpi=dpi, format=format)
 
 
-def result_table(measured: Sequence[Measured]) -> "Table":
+def result_table(measured: Sequence[Outcome]) -> "Table":
     """Paper, ours and verdict as a rich table."""
     from rich.table import Table
 

@@ -10,7 +10,7 @@ from whorl import data
 from whorl.data.rectangles import Turning
 from whorl.evaluation.angles import Store, TestScenes
 from whorl.evaluation.charts import SHOWN, draw_angles, draw_comparison
-from whorl.evaluation.reproduction import PAPER, Measured, measure, report, report_details, wanted_seeds
+from whorl.evaluation.reproduction import PAPER, Outcome, measure, report, report_details, wanted_seeds
 from whorl.foundations.atomic import beside, check_target, write_bytes
 from whorl.foundations.strict_json import strict_json
 from whorl.networks.cards import ModelCard, load_card
@@ -36,7 +36,7 @@ def experiment(
     *,
     force: bool = False,
     advance: Callable[[int], None] = lambda images: None,
-) -> list[list[Measured]]:
+) -> list[list[Outcome]]:
     """Measure the networks for every way of turning the test scenes, and write numbers and figures into ``out``.
 
     What has been measured is kept there angle by angle, so the same call goes on after an interruption. ``advance`` is

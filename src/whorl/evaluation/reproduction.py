@@ -91,7 +91,7 @@ def verdict(name: str, variance: float, images: int) -> str:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Outcome:
     """One network on one way of turning the test scenes, for all its training seeds."""
 
     card: ModelCard
@@ -130,7 +130,7 @@ def measure(
     *,
     batch: int = 10,
     advance: Callable[[int], None] = lambda images: None,
-) -> list[Measured]:
+) -> list[Outcome]:
     """Run every card's networks (the chosen seed, or the first ``seeds``) over all angles."""
     found = []
     for card in cards:
@@ -143,7 +143,7 @@ def measure(
                 pictures=dataclasses.asdict(scenes.rectangles),
             )
             tables[seed] = evaluate(network, scenes, batch=batch, store=store, key=key, advance=advance)
-        found.append(Measured(card, scenes.rectangles, tables))
+        found.append(Outcome(card, scenes.rectangles, tables))
     return found
 
 
@@ -156,7 +156,7 @@ def wanted_seeds(card: ModelCard, seeds: int) -> tuple[int, ...]:
     return (card.chosen,) if seeds == 1 else card.seeds[:seeds]
 
 
-def report(measured: Sequence[Measured], training: dict[str, Any]) -> dict[str, Any]:
+def report(measured: Sequence[Outcome], training: dict[str, Any]) -> dict[str, Any]:
     """``results.json``: the protocol, and for each of the paper's networks PSNR by angle, mean, variance, PSNR at 45°.
 
     With several seeds the figures of a network are those of the seed with the median variance.
@@ -176,7 +176,7 @@ def report(measured: Sequence[Measured], training: dict[str, Any]) -> dict[str, 
     return {"protocol": protocol, "models": {m.card.name: m.table.as_dict() for m in measured if m.card.name in PAPER}}
 
 
-def report_details(measured: Sequence[Measured]) -> dict[str, Any]:
+def report_details(measured: Sequence[Outcome]) -> dict[str, Any]:
     """Every seed of every network on every way of turning, with confidence over seeds."""
     found: dict[str, Any] = {}
     for m in measured:

@@ -69,7 +69,6 @@ class _Fixed(nn.Module):
                 part.__dict__["tau"] = partial(_step_size, sizes)
 
     def forward(self, image: Tensor, noise: Tensor | None = None) -> Any:
-        """The denoised picture."""
         return self.network(image, noise)
 
 

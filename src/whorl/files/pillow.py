@@ -123,7 +123,6 @@ class JpegWriter(WholeWriter):
             )
 
     def finish(self) -> None:
-        """Compress and write the image."""
         from PIL import Image
 
         samples, metadata, layout = self.canvas.samples, self.canvas.metadata, self.canvas.layout

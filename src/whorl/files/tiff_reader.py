@@ -58,7 +58,6 @@ class TiffReader(Reader):
             raise
 
     def close(self) -> None:
-        """Close the file."""
         self.file.close()
 
 

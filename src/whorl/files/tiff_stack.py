@@ -118,7 +118,6 @@ class TiffStack(VolumeFile):
             writer.finish()
 
     def close(self) -> None:
-        """Close the file and its copy."""
         self.reader.close()
         if self.copy is not None:
             self.copy.file.close()

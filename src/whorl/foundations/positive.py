@@ -38,7 +38,6 @@ class Positive(nn.Module):
             self.register_buffer("fixed", tensor, persistent=True)
 
     def forward(self) -> Tensor:
-        """The positive value."""
         return self.log.exp() if self.trainable else self.fixed
 
     def extra_repr(self) -> str:

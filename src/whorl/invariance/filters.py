@@ -62,7 +62,7 @@ def values_at(u: Tensor, points: Tensor) -> Tensor:
 
 
 def worst_spread(u: Tensor, v: Tensor, points: Tensor, where: str) -> tuple[Tensor, float, float]:
-    """The changes at points where u has one value, in the channel in which they differ most, their spread and size.
+    """Of the channel that differs most: the changes at points where u has one value, their spread, the largest one.
 
     ``where`` begins the error message for a picture that has several values there.
     """

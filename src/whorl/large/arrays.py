@@ -110,7 +110,9 @@ def map(
             raise ValueError("large.map: a trained network has its own steps. Leave time, scheme, tau and engine out.")
         axis, space = _axes(image, channel_axis, sized=True)
         if space != 2:
-            raise ShapeError("large.map: networks are trained on pictures and take no volumes. Name the channel_axis.")
+            raise ShapeError(
+                "large.map: networks take pictures here; for volumes call whorl.denoise. Name the channel_axis."
+            )
         steps = _network_stages(model, noise, factor, image, axis, device)
     else:
         policy = Filtering(model, settings.pop("contrast", None), time, noise, settings, engine, "large.map")

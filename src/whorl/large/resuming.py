@@ -82,23 +82,23 @@ def identity(chosen: Plan, source: Path | None, *about: Any) -> str:
     """
     cut = (chosen.shape, chosen.sides, [len(part) for part in chosen.passes])
     digest = hashlib.sha256(repr((__version__, cut, about)).encode())
-    seen: dict[int, Any] = {}
+    visited: dict[int, Any] = {}
     for part in chosen.passes:
         for stage in part:
-            _add(digest, stage.apply, seen)
+            _add(digest, stage.apply, visited)
     for entry in [] if source is None else sorted([source, *source.rglob("*")] if source.is_dir() else [source]):
         known = entry.stat()
         digest.update(repr((str(entry.resolve()), known.st_size, known.st_mtime_ns, known.st_ctime_ns)).encode())
     return digest.hexdigest()
 
 
-def _add(digest: Any, value: Any, seen: dict[int, Any]) -> None:
+def _add(digest: Any, value: Any, visited: dict[int, Any]) -> None:
     """Add a value to a hash by what it holds: numbers, arrays, modules with their weights, and objects made of them."""
-    if id(value) in seen:
+    if id(value) in visited:
         digest.update(b"again")
         return
     if isinstance(value, nn.Module):
-        seen[id(value)] = value
+        visited[id(value)] = value
         digest.update(repr((getattr(value, "settings", None), value)).encode())
         for tensor in value.state_dict().values():
             _add(digest, tensor, {})
@@ -107,10 +107,10 @@ def _add(digest: Any, value: Any, seen: dict[int, Any]) -> None:
         digest.update(repr((samples.shape, samples.dtype)).encode() + samples.tobytes())
     elif isinstance(value, list | tuple | dict):
         for part in (part for pair in value.items() for part in pair) if isinstance(value, dict) else value:
-            _add(digest, part, seen)
+            _add(digest, part, visited)
     elif dataclasses.is_dataclass(value) or (hasattr(value, "__dict__") and not callable(getattr(value, "mro", None))):
-        seen[id(value)] = value
+        visited[id(value)] = value
         digest.update(repr((type(value).__qualname__, getattr(value, "__qualname__", ""))).encode())
-        _add(digest, vars(value), seen)
+        _add(digest, vars(value), visited)
     else:
         digest.update(repr(value).encode())

@@ -10,7 +10,7 @@ from whorl.diffusivities.base import Contrast
 from whorl.foundations import validation
 from whorl.foundations.types import SpacingLike
 from whorl.models.catalogue import Row, row
-from whorl.models.constructors import Setting, paper_scales
+from whorl.models.constructors import Settings, paper_scales
 from whorl.models.model import Model
 from whorl.operators import ScaleSampling
 
@@ -120,7 +120,7 @@ def build(
     sizes = validation.spacing(spacing, name)
     pixel = math.prod(size ** (1 / len(sizes)) for size in sizes) if len({*sizes}) > 1 else sizes[0]
     default_alpha, default_gamma = (entry.alpha_in_space, 0.0) if sizes.dimension == 3 else (entry.alpha, entry.gamma)
-    setting = Setting(
+    setting = Settings(
         g=g if isinstance(g, Diffusivity) else by_name(g, contrast, trainable=trainable),
         contrast=contrast,
         spacing=sizes,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from whorl.foundations.validation import unknown
 from whorl.models import constructors
-from whorl.models.constructors import Parts, Setting
+from whorl.models.constructors import Parts, Settings
 
 SECOND_ORDER_ALPHA = 0.41
 LAPLACIAN_ALPHA = 1 / 6
@@ -60,7 +60,7 @@ class Row:
     activation: str
     reference: str
     equation: str
-    make: Callable[[Setting], Parts]
+    make: Callable[[Settings], Parts]
     rule: Rule | None
     in_table: bool = True
     options: tuple[str, ...] = ("diffusivity", "alpha", "cell", "sigma")

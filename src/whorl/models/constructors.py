@@ -27,7 +27,7 @@ Parts: TypeAlias = tuple[Operator, Activation, Operator | None]
 
 
 @dataclass(frozen=True)
-class Setting:
+class Settings:
     """The settings that a model is built from; each model uses some of them."""
 
     g: Diffusivity
@@ -45,87 +45,87 @@ class Setting:
     trainable: bool
 
 
-def perona_malik(s: Setting) -> Parts:
+def perona_malik(s: Settings) -> Parts:
     """Equation (7)."""
     return CellGradient(s.alpha, s.spacing, s.cell), Isotropic(s.g), _seen(s)
 
 
-def you_kaveh(s: Setting) -> Parts:
+def you_kaveh(s: Settings) -> Parts:
     """Equation (11)."""
     K = Laplacian(s.alpha, s.spacing, s.cell)
     return K, Isotropic(s.g, axes=1), _presmoothed(s, K)
 
 
-def lysaker(s: Setting) -> Parts:
+def lysaker(s: Settings) -> Parts:
     """Equation (13)."""
     K = Hessian(s.spacing)
     return K, Isotropic(s.g, axes=4), _presmoothed(s, K)
 
 
-def gerig(s: Setting) -> Parts:
+def gerig(s: Settings) -> Parts:
     """Equation (21)."""
     return CellGradient(s.alpha, s.spacing, s.cell), Isotropic(s.g, ("channels",)), _seen(s)
 
 
-def weickert_brox(s: Setting) -> Parts:
+def weickert_brox(s: Settings) -> Parts:
     """Equation (26)."""
     return CellGradient(s.alpha, s.spacing, s.cell), Anisotropic(s.g, ("channels",), gamma=s.gamma), _seen(s)
 
 
-def multiscale_isotropic(s: Setting) -> Parts:
+def multiscale_isotropic(s: Settings) -> Parts:
     """Equation (32)."""
     K = _stack(s)
     return K, Isotropic(s.g, ("channels", "scales"), scale_weights=_inside(s)), _seen_scales(s, K)
 
 
-def multiscale_anisotropic(s: Setting) -> Parts:
+def multiscale_anisotropic(s: Settings) -> Parts:
     """Equation (34)."""
     phi = Anisotropic(s.g, ("channels", "scales"), gamma=s.gamma, scale_weights=_inside(s))
     K = _stack(s)
     return K, phi, _seen_scales(s, K)
 
 
-def uncoupled(s: Setting) -> Parts:
+def uncoupled(s: Settings) -> Parts:
     """The counter-example."""
     return CellGradient(s.alpha, s.spacing, s.cell), Uncoupled(s.g), _seen(s)
 
 
-def eed(s: Setting) -> Parts:
+def eed(s: Settings) -> Parts:
     """Equation (2), each image channel for itself: of a single gradient the law is smooth."""
     phi = Anisotropic(EdgeEnhancing(s.g), gamma=s.gamma)
     return CellGradient(s.alpha, s.spacing, s.cell), phi, _smoothed_gradient(s)
 
 
-def ced(s: Setting) -> Parts:
+def ced(s: Settings) -> Parts:
     """Coherence-enhancing diffusion; image channels share one structure tensor."""
     law = CoherenceEnhancing(s.contrast, trainable=s.trainable)
     phi = Anisotropic(law, ("channels",), gamma=s.gamma, rho=s.rho, spacing=s.spacing)
     return CellGradient(s.alpha, s.spacing, s.cell), phi, _smoothed_gradient(s)
 
 
-def weickert_integration(s: Setting) -> Parts:
+def weickert_integration(s: Settings) -> Parts:
     """Equation (1). The quadrature weight 2 / m sits in the responses; inside g it must not count."""
     K = DirectionalDerivatives(s.directions, s.spacing)
     phi = Uncoupled(Rescaled(s.g, K.directions / 2), axes=K.axes)
     return K, phi, _presmoothed(s, K)
 
 
-def _smoothed_gradient(s: Setting) -> Operator:
+def _smoothed_gradient(s: Settings) -> Operator:
     """The gradient of the presmoothed image, without the detail that belongs to the flux alone."""
     return Composed(CellGradient(0.5, s.spacing, s.cell), Smoothing(s.sigma, spacing=s.spacing))
 
 
-def _presmoothed(s: Setting, K: Operator) -> Operator | None:
+def _presmoothed(s: Settings, K: Operator) -> Operator | None:
     """The operator on the presmoothed image; None where nothing is smoothed, and the flux steers itself."""
     G = Smoothing(s.sigma, spacing=s.spacing)
     return Composed(K, G) if G.radius else None
 
 
-def _seen(s: Setting) -> Operator | None:
+def _seen(s: Settings) -> Operator | None:
     return _smoothed_gradient(s) if s.sigma else None
 
 
-def _seen_scales(s: Setting, K: ScaleStack) -> Operator | None:
+def _seen_scales(s: Settings, K: ScaleStack) -> Operator | None:
     """The same scales of the presmoothed image, Gaussians after a Gaussian, with the weights of the flux."""
     if not s.sigma:
         return None
@@ -135,11 +135,11 @@ def _seen_scales(s: Setting, K: ScaleStack) -> Operator | None:
     return seen
 
 
-def _stack(s: Setting) -> ScaleStack:
+def _stack(s: Settings) -> ScaleStack:
     return ScaleStack(CellGradient(s.alpha, s.spacing, s.cell), s.scales, s.beta, trainable=s.trainable)
 
 
-def _inside(s: Setting) -> tuple[float, ...] | None:
+def _inside(s: Settings) -> tuple[float, ...] | None:
     return s.scales.omega if s.omega_inside else None
 
 

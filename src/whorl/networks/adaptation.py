@@ -5,8 +5,8 @@ In the units of a noise model the noise has variance 1. Steps on crops :math:`f`
 .. math:: \|D(f) - f\|^2 + \tfrac{2}{\varepsilon}\, n^\top (D(f + \varepsilon n) - D(f)),
 
 with noise :math:`n` of the model, as small as they can. Errors of the model go straight into the weights, so the
-adapted network has to prove itself on crops held back: by Stein's estimate, and by how well it predicts pixels that it
-does not see, which asks for no model but for noise that is white.
+adapted network has to prove itself on crops held back: by Stein's estimate, and by how well it predicts pixels that are
+hidden from it, which needs white noise and no model.
 """
 
 import copy
@@ -28,7 +28,7 @@ STEP = 0.1
 """How much of the noise is added once more."""
 
 WHITE = 0.1
-"""Correlation of neighbours up to which pixels that are not seen tell the error."""
+"""Correlation of neighbours up to which hidden pixels tell the error."""
 
 
 def adapted(
@@ -65,8 +65,8 @@ def _adapted(
         optimiser.step()
         watch(step + 1)
     with torch.no_grad():
-        risks, unseen = ([_errors(measure, each, held) for each in (denoiser, taught)] for measure in (_stein, _unseen))
-    return taught if _better(risks[0], risks[1]) and _better(unseen[0], unseen[1], sure=0.0) else denoiser
+        risks, hidden = ([_errors(measure, each, held) for each in (denoiser, taught)] for measure in (_stein, _hidden))
+    return taught if _better(risks[0], risks[1]) and _better(hidden[0], hidden[1], sure=0.0) else denoiser
 
 
 def _errors(measure: Callable[..., Tensor], denoiser: Denoiser, crops: Sequence[Tensor]) -> list[float]:
@@ -91,14 +91,14 @@ def _spread(crops: list[Tensor], most: int) -> list[Tensor]:
 
 
 def _stein(denoiser: Denoiser, f: Tensor, random: torch.Generator) -> Tensor:
-    """Stein's estimate of the squared error in every pixel, but for the variance of the noise."""
+    """Stein's estimate of the squared error in every pixel, less the variance of the noise."""
     n = torch.randn(f.shape, generator=random).to(f)
     once, again = denoiser.differentiable(torch.cat([f, f + STEP * n])).chunk(2)
     return (once - f).square() + 2 * n * (again - once) / STEP
 
 
-def _unseen(denoiser: Denoiser, f: Tensor, random: torch.Generator) -> Tensor:
-    """Squared errors at pixels that were replaced by the mean of their four neighbours: a sixteenth of them."""
+def _hidden(denoiser: Denoiser, f: Tensor, random: torch.Generator) -> Tensor:
+    """Squared errors at a sixteenth of the pixels, each of which is replaced by the mean of its four neighbours."""
     places = (..., slice(1, -1, 4), slice(1, -1, 4))
     around = [f.roll(shift, axis)[places] for axis in (-1, -2) for shift in (-1, 1)]
     hidden = f.clone()
@@ -107,6 +107,6 @@ def _unseen(denoiser: Denoiser, f: Tensor, random: torch.Generator) -> Tensor:
 
 
 def _better(before: Sequence[float], after: Sequence[float], sure: float = 2.0) -> bool:
-    """Whether errors of crops have become smaller, by so many standard errors of the mean of the differences."""
+    """Whether the errors of crops fell, in the mean by more than ``sure`` standard errors of that mean."""
     gains = torch.tensor(before, dtype=torch.float64) - torch.tensor(after, dtype=torch.float64)
     return bool(gains.mean() > sure * gains.std() / math.sqrt(len(gains)))

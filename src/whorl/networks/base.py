@@ -74,7 +74,6 @@ class DiffusionNetwork(TrainedNetwork):
 
     @property
     def noise_range(self) -> tuple[float, float] | None:
-        """One level, twice."""
         return None if self.trained_noise is None else (self.trained_noise, self.trained_noise)
 
     def remove(self, u: Image, noise: float | Tensor, *, eight_bits: bool = False) -> Image:
@@ -104,7 +103,6 @@ class DiffusionNetwork(TrainedNetwork):
 
     @property
     def reach(self) -> int:
-        """How many pixels around a pixel the whole network looks at, on either side."""
         return self.spec.steps * self.stack.reach
 
     def saved(self) -> dict[str, Tensor]:
@@ -112,7 +110,6 @@ class DiffusionNetwork(TrainedNetwork):
         return {name: torch.tensor(numbers, dtype=torch.float64) for name, numbers in self.values().items()}
 
     def restore(self, weights: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
-        """Take over trained numbers, and the noise of the pictures they were trained on."""
         self.set_values({name: weight.tolist() for name, weight in weights.items()})
         noise = data.get("noise")
         self.trained_noise = None if noise is None else float(noise)
@@ -147,7 +144,6 @@ class DiffusionNetwork(TrainedNetwork):
         return self
 
     def extra_repr(self) -> str:
-        """The architecture in words."""
         return f"{self.spec.coupling}, alpha={self.spec.alpha:g}, steps={self.spec.steps}"
 
 

@@ -165,7 +165,7 @@ def load(name: str | Path, seed: int | None = None) -> TrainedNetwork:
 
 
 def shared(name: str | Path, seed: int | None = None) -> TrainedNetwork:
-    """The same for those who leave the network as it is: one of the package is built once and shared."""
+    """As :func:`load`, for callers that do not change the network: one of the package is built once and shared."""
     if str(name) not in _folders():
         return _built(_read(name), name, seed)
     return _kept(str(name), seed, torch.get_default_dtype())
@@ -185,7 +185,7 @@ def load_card(source: str | Path) -> ModelCard:
 
 @lru_cache(maxsize=8)
 def _kept(name: str, seed: int | None, dtype: torch.dtype) -> TrainedNetwork:
-    # Whoever asks first may be in a mode in which nothing can be trained later, or on another device.
+    # The first caller may be in inference mode, in which nothing can be trained later, or have another default device.
     with torch.inference_mode(False), torch.device("cpu"):
         return _built(_read(name), name, seed)
 
@@ -212,7 +212,7 @@ def _shipped(folder: str) -> tuple[str, ...]:
 
 
 def _read(source: str | Path) -> ModelCard:
-    """The card of a file that is whole, ours and finite."""
+    """The card in a file; refused unless it is complete, written by whorl, and finite."""
     from safetensors import SafetensorError, safe_open
 
     folders = _folders()

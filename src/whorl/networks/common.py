@@ -1,4 +1,4 @@
-"""Noise that the colours of a picture have in common, removed by networks that know noise of each channel alone."""
+"""Noise that the colours of a picture have in common, removed by networks trained on channels with separate noise."""
 
 import math
 from collections.abc import Callable
@@ -20,16 +20,16 @@ class CommonDenoiser:
     """Removes noise that three channels have in common: from their mean first, then from their colours.
 
     The mean is denoised as a grey picture and put back; what a network for colour pictures makes of that gives the
-    colours. Where channels have little noise in common, that network denoises all, and in between both have a share.
+    colours. Where channels have little noise in common, it does all; in between both ways have a share.
 
     Attributes
     ----------
     mean, colours, joint : Denoiser
         For the mean of the channels, for the picture whose mean has no noise, and for noise of each channel alone.
     share : float
-        What of the result is not that of ``joint``.
+        The share of the result that does not come from ``joint``.
     kept : float
-        What of the colours stays as it is: all of them where the noise has no colour.
+        The share of the colours that is kept: all of them where the noise has no colour.
     """
 
     mean: Denoiser
@@ -60,7 +60,7 @@ class CommonDenoiser:
         return self.mean.reach + self.colours.reach
 
     def bytes_per_pixel(self, channels: int) -> float:
-        """What the computation takes for a pixel, about."""
+        """About how many bytes the computation holds for a pixel."""
         return self.joint.bytes_per_pixel(channels) + 12.0 * channels
 
 

@@ -22,7 +22,7 @@ REFERENCE_LEVEL = 25.0
 MIDDLE = 127.5
 _TAIL = 0.002  # share of the darkest and of the brightest samples that a range leaves out
 _COLOURED = (0.1, 0.25)  # correlations between which the second network takes over: those of white noise scatter
-_WEAK = (1.0, 1.4)  # how many times weaker than its smallest level the noise is where the first network has no share
+_WEAK = (1.0, 1.4)  # smallest level trained for, over the noise: there the second network begins, and there it does all
 _ROUNDING = 1e-6  # by which a level that was scaled to the end of a range may lie beyond it
 
 
@@ -93,7 +93,7 @@ class Denoiser:
             return self.differentiable(u)
 
     def differentiable(self, u: Tensor) -> Tensor:
-        """The same, for those who train."""
+        """The same, with derivatives."""
         middle, factor, channels = 0.5 * (self.low + self.high), self.factor, self.network.channels
         if channels > 1 and u.shape[1] != channels:
             raise ShapeError(
@@ -152,7 +152,7 @@ class Denoiser:
         return max(network.reach for network in (self.network, self.second) if network is not None)
 
     def bytes_per_pixel(self, channels: int) -> float:
-        """What the computation takes for a pixel, about."""
+        """About how many bytes the computation holds for a pixel."""
         return 4.0 * (channels if self.network.channels == 1 else 1) * self.network.floats_per_pixel
 
 
@@ -165,7 +165,6 @@ class Partly:
     reach: int
 
     def __call__(self, u: Tensor) -> Tensor:
-        """The blend."""
         return torch.lerp(u, self.apply(u), self.strength)
 
     @property

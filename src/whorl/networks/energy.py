@@ -54,7 +54,6 @@ class EnergySpec(Spec, kind="energy"):
     repetitions: int = 4
 
     def build(self) -> "EnergyNetwork":
-        """The energy with starting values."""
         return EnergyNetwork(self)
 
 
@@ -128,7 +127,6 @@ class EnergyNetwork(TrainedNetwork):
 
     @property
     def noise_range(self) -> tuple[float, float]:
-        """The trained levels."""
         return LEVELS[0], LEVELS[-1]
 
     @property

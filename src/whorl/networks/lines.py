@@ -12,7 +12,7 @@ from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock
 from whorl.errors import ShapeError
 from whorl.foundations.types import Image
-from whorl.networks.trained import STRUCTURES, Spec, TrainedNetwork
+from whorl.networks.trained import ARCHITECTURES, Spec, TrainedNetwork
 from whorl.operators.contrast import local_contrast
 from whorl.operators.fields import FieldMap
 from whorl.operators.levels import coarser, finer
@@ -21,7 +21,7 @@ from whorl.operators.steerable import SteerableMap
 Head = Literal["pixel", "picture"]
 
 HALVED = 1.5
-"""Pictures are halved whose field of view is so many times as wide as those in training."""
+"""Pictures whose field of view is this many times as wide as in training are halved."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class LineSpec(Spec, kind="lines"):
     def block(self, uses: int) -> GatedBlock:
         """A step on the stream with a bias for each use, near the identity as it begins; on scalars a compiled one."""
         scalars = len(self.stream) == 1 and not self.handed
-        first: Any  # a block reads of either kind of map what both have
+        first: Any  # either kind of map: both have what a block reads
         second: Any
         first, second = (
             SteerableMap(self.stream[0], self.fields, self.size) if scalars else self.map(self.stream, self.fields)
@@ -97,7 +97,6 @@ class LineSpec(Spec, kind="lines"):
         return GatedBlock(first, second, Gated(first.orders, repetitions=uses, contrast=0.5))
 
     def build(self) -> "LineNetwork":
-        """The network of this architecture, with random weights."""
         return LineNetwork(self)
 
 
@@ -205,7 +204,6 @@ class LineNetwork(TrainedNetwork):
 
     @property
     def reach(self) -> int:
-        """How many pixels around a pixel the whole network looks at, on either side."""
         each = 2 * self.spec.repetitions * 2 * (self.spec.size // 2)
         return 2 * self.spec.size + (each + 4) * ((1 << self.spec.levels) - 1)
 
@@ -219,4 +217,4 @@ def diameter(inside: Tensor) -> float:
     return 2 * math.sqrt(float(inside.sum()) / len(inside) / math.pi)
 
 
-STRUCTURES["vessels-5k"] = LineSpec(sigma=20.0)
+ARCHITECTURES["vessels-5k"] = LineSpec(sigma=20.0)

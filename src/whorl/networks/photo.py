@@ -16,7 +16,7 @@ from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.types import Image
 from whorl.networks.denoiser import REFERENCE_LEVEL, trained_for
-from whorl.networks.trained import STRUCTURES, Spec, TrainedNetwork
+from whorl.networks.trained import ARCHITECTURES, Spec, TrainedNetwork
 from whorl.operators.steerable import SteerableMap
 
 
@@ -88,7 +88,6 @@ class PhotoSpec(Spec, kind="photo"):
         return self.noise[0] < self.noise[1]
 
     def build(self) -> "PhotoNetwork":
-        """The network of this architecture, with random weights."""
         return PhotoNetwork(self)
 
 
@@ -106,16 +105,16 @@ NAMED_PHOTO = {
     "photo-grey-real": dataclasses.replace(_GREY, rho=1, noise=(0.5, 60.0), correlated=True),
     "photo-colour-real": dataclasses.replace(_GREY, rho=1, channels=3, noise=(0.5, 60.0), correlated=True),
 }
-"""Structures by name. Those without a range of levels are for noise 25 unless another level is asked for. The strict
+"""Architectures by name. Those without a range of levels are for noise 25 unless another level is asked for. The strict
 one differs by its training."""
 
 NAMED_VOLUME = {
     "volume-5k": dataclasses.replace(_VOLUME, width=16, fields=(20, 18, 8), blocks=1, repetitions=12),
     "volume-30k": dataclasses.replace(_VOLUME, width=28, fields=(40, 32, 16)),
 }
-"""Structures for volumes."""
+"""Architectures for volumes."""
 
-STRUCTURES.update(NAMED_PHOTO | NAMED_VOLUME)
+ARCHITECTURES.update(NAMED_PHOTO | NAMED_VOLUME)
 
 
 class PhotoNetwork(TrainedNetwork):
@@ -240,18 +239,16 @@ class PhotoNetwork(TrainedNetwork):
 
     @property
     def noise_range(self) -> tuple[float, float]:
-        """The levels that the architecture is made for."""
         return self.spec.noise
 
     @property
     def reach(self) -> int:
-        """How many pixels around a pixel the whole network looks at, on either side."""
         ends = sum(map.radius for map in self._ends())
         return ends + len(self.schedule()) * (2 * (self.spec.size // 2) + self.spec.rho)
 
     @property
     def floats_per_pixel(self) -> int:  # type: ignore[override]
-        """What the computation holds for a pixel, about: streams, and the responses of a block where they are kept."""
+        """About how many numbers are held for a pixel: streams, and the responses of a block where they are kept."""
         block, d = self.each()[0], self.spec.dimension
         channels = block.analysis.channels
         stream = block.gate.matrix.new_zeros(1, channels, *[8] * d)

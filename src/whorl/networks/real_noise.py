@@ -63,7 +63,7 @@ class RealDenoiser:
         return max(denoiser.reach for denoiser in self.denoisers) + kept // 2
 
     def bytes_per_pixel(self, channels: int) -> float:
-        """What the computation takes for a pixel, about."""
+        """About how many bytes the computation holds for a pixel."""
         return self.denoisers[0].bytes_per_pixel(channels if len(self.denoisers) == 1 else 1) + 24.0 * channels
 
 

@@ -43,11 +43,9 @@ def field_of_view(u: Image) -> Tensor:
     return _between(bright > (low + DARK * (high - low)).view(-1, 1, 1, 1))
 
 
-def _between(seen: Tensor) -> Tensor:
+def _between(lit: Tensor) -> Tensor:
     """True between the first and the last such pixel of a row, and of a column."""
-    both = [
-        along.cumsum(-1).bool() & along.flip(-1).cumsum(-1).flip(-1).bool() for along in (seen, seen.transpose(2, 3))
-    ]
+    both = [along.cumsum(-1).bool() & along.flip(-1).cumsum(-1).flip(-1).bool() for along in (lit, lit.transpose(2, 3))]
     return both[0] & both[1].transpose(2, 3)
 
 

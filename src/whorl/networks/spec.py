@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from whorl.diffusivities import CLASSICAL
-from whorl.networks.trained import STRUCTURES, Spec
+from whorl.networks.trained import ARCHITECTURES, Spec
 
 if TYPE_CHECKING:
     from whorl.networks.base import DiffusionNetwork
@@ -16,7 +16,7 @@ Coupling = Literal["uncoupled", "isotropic", "anisotropic"]
 
 @dataclass(frozen=True)
 class NetworkSpec(Spec, kind="diffusion"):
-    """Structure of a :class:`~whorl.networks.MultiscaleNetwork`; the defaults are the paper's.
+    """Architecture of a :class:`~whorl.networks.MultiscaleNetwork`; the defaults are the paper's.
 
     Parameters
     ----------
@@ -89,7 +89,6 @@ class NetworkSpec(Spec, kind="diffusion"):
             )
 
     def build(self) -> "DiffusionNetwork":
-        """The network of this architecture, with the starting values of training."""
         from whorl.networks.multiscale import MultiscaleNetwork
         from whorl.networks.scheduled import ScheduledNetwork
 
@@ -111,4 +110,4 @@ PRINTED = {f"{name}-printed": dataclasses.replace(spec, omega_inside=False) for 
 BETTER = {"whorl-28": NetworkSpec("isotropic", scheduled=True)}
 """Beyond the paper: 28 parameters, isotropic, with weights that change smoothly over scales and steps."""
 
-STRUCTURES.update(NAMED | PRINTED | BETTER)
+ARCHITECTURES.update(NAMED | PRINTED | BETTER)

@@ -52,8 +52,8 @@ class Spec(ABC):
 THINNEST = 5
 """Voxels along each axis of a volume: with fewer there is no neighbourhood to tell noise from."""
 
-STRUCTURES: dict[str, Spec] = {}
-"""Structures by name, of every kind: each kind adds its own."""
+ARCHITECTURES: dict[str, Spec] = {}
+"""Architectures by name, of every kind: each kind adds its own."""
 
 
 def named(name: str) -> Any:
@@ -64,9 +64,9 @@ def named(name: str) -> Any:
     >>> named("isotropic-0.5").omega_inside, named("isotropic-0.5-printed").omega_inside
     (True, False)
     """
-    if name not in STRUCTURES:
-        raise ValueError(f"There is no network {name!r}; there are {', '.join(STRUCTURES)}.")
-    return STRUCTURES[name]
+    if name not in ARCHITECTURES:
+        raise ValueError(f"There is no network {name!r}; there are {', '.join(ARCHITECTURES)}.")
+    return ARCHITECTURES[name]
 
 
 def build_network(spec: Spec) -> Any:
@@ -95,7 +95,7 @@ class TrainedNetwork(nn.Module, ABC):
     dimension = 2
     """2 for pictures, 3 for volumes."""
     floats_per_pixel = 16
-    """What the computation holds for a pixel, about."""
+    """About how many numbers the computation holds for a pixel."""
     low_precision = False
     """Whether responses are computed in bfloat16, for training."""
 

@@ -27,7 +27,6 @@ class LaplacianPower(nn.Module):
         self.power = power
 
     def forward(self, u: Image) -> Image:
-        """The filtered image."""
         result: Tensor = self.smoothing(u)
         for _ in range(self.power):
             result = 0.25 * self.laplacian(result)[:, :, 0, 0]

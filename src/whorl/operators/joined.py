@@ -67,5 +67,4 @@ class JoinedMap(SteerableMap):
         return self.first.mixing_multiplications + self.second.mixing_multiplications
 
     def taps(self, order: int) -> Tensor:
-        """The stencils of an order, ``(p, k, size, size)``."""
         return self.first.taps(order)

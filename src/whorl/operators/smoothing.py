@@ -98,7 +98,6 @@ class Smoothing(Gaussian):
     """
 
     def forward(self, u: Image) -> Image:
-        """The smoothed image."""
         if self.radius == 0:
             return u
         for faster in FASTER:

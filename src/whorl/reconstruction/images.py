@@ -165,7 +165,7 @@ def _network(energy: Any, device: torch.device) -> EnergyNetwork:
 
 
 def _data(y: Any, A: Any, channel_axis: int | None) -> tuple[Tensor, Callable[[Tensor], Any]]:
-    """The data as a tensor, and what makes of a picture ``(n, c, y, x)`` one like the data or as functions take it."""
+    """The data as a tensor, and the function that gives a picture the axes and the library of the data."""
     if not isinstance(y, np.ndarray | Tensor):
         raise ShapeError(f"reconstruct: expected data of NumPy or torch, got {type(y).__name__}.")
     told = torch.from_numpy(np.array(y, order="C")) if isinstance(y, np.ndarray) else y.detach()

@@ -60,8 +60,8 @@ class Measurement:
     def start(self, y: Tensor) -> Tensor:
         """The best multiple of the adjoint of the data."""
         back = self.adjoint(y)
-        seen = self.forward(back)
-        return back * (product(back, back) / max(product(seen, seen), 1e-30))
+        again = self.forward(back)
+        return back * (product(back, back) / max(product(again, again), 1e-30))
 
 
 def _by_autograd(A: Callable[[Tensor], Tensor], like: Tensor) -> Callable[[Tensor], Tensor]:
@@ -92,28 +92,28 @@ def _check(forward: Any, adjoint: Any, y: Tensor, shape: tuple[int, ...]) -> Non
     """Random pictures and data: the map is linear, and <A u, v> = <u, A* v> to half of the digits."""
     generator = torch.Generator().manual_seed(0)
     u, w = (torch.randn(shape, generator=generator, dtype=y.real.dtype).to(y.device) for _ in range(2))
-    seen = forward(u)
-    if seen.shape != y.shape:
+    data = forward(u)
+    if data.shape != y.shape:
         raise ShapeError(
-            f"reconstruct: A gives data of shape {tuple(seen.shape)} for a picture {shape}, y has {tuple(y.shape)}."
+            f"reconstruct: A gives data of shape {tuple(data.shape)} for a picture {shape}, y has {tuple(y.shape)}."
         )
-    if seen.is_complex() != y.is_complex():
-        raise ShapeError(f"reconstruct: A gives {seen.dtype}, y is {y.dtype}. Both are real, or both complex.")
-    if not bool(torch.isfinite(seen).all()) or not bool(seen.any()):
+    if data.is_complex() != y.is_complex():
+        raise ShapeError(f"reconstruct: A gives {data.dtype}, y is {y.dtype}. Both are real, or both complex.")
+    if not bool(torch.isfinite(data).all()) or not bool(data.any()):
         raise ValueError("reconstruct: A gives NaN, infinity or nothing but 0 for a random picture. Look at A first.")
     tolerance = math.sqrt(torch.finfo(y.real.dtype).eps)
-    bent = float((forward(u - 2 * w) - seen + 2 * forward(w)).norm() / (seen.norm() + 2 * forward(w).norm()))
+    bent = float((forward(u - 2 * w) - data + 2 * forward(w)).norm() / (data.norm() + 2 * forward(w).norm()))
     if bent > tolerance:
         raise ValueError(
             f"reconstruct: A is not linear: A(u - 2w) and A(u) - 2 A(w) differ by {bent:.1e} of their size."
         )
     random = torch.randn(y.shape, generator=generator, dtype=y.dtype).to(y.device)
-    for v in (seen, random * (seen.norm() / random.norm()), forward(w)):
+    for v in (data, random * (data.norm() / random.norm()), forward(w)):
         back = adjoint(v)
         if tuple(back.shape) != shape:
             raise ShapeError(f"reconstruct: the adjoint gives shape {tuple(back.shape)}, pictures have {shape}.")
-        left, right = product(seen, v), product(u, back)
-        apart = abs(left - right) / max(float(seen.norm() * v.norm()), float(u.norm() * back.norm()))
+        left, right = product(data, v), product(u, back)
+        apart = abs(left - right) / max(float(data.norm() * v.norm()), float(u.norm() * back.norm()))
         if not apart <= tolerance:
             raise ValueError(
                 f"reconstruct: A and its adjoint do not match: <A u, v> = {left:.6g} and <u, A* v> = {right:.6g} for "
@@ -131,7 +131,7 @@ def _bound(forward: Any, adjoint: Any, y: Tensor, shape: tuple[int, ...]) -> flo
     n = math.prod(shape)
     steps = math.ceil((math.log(1.648 * math.sqrt(n) / _CHANCE) / math.sqrt(_SHARE) + 1) / 2)
     q = adjoint(signs(y))
-    if not bool(q.any()):  # of data without any variety the signs may be such that nothing is seen of them
+    if not bool(q.any()):  # where all data are equal, the adjoint may make 0 of their signs
         q = torch.randn(shape, dtype=y.real.dtype, generator=torch.Generator().manual_seed(1)).to(y.device)
     before, beta = torch.zeros_like(q), 0.0
     q = q / q.norm()

@@ -33,7 +33,6 @@ class Blur:
         self.circular = circular
 
     def __call__(self, u: Image) -> Image:
-        """The blurred picture."""
         self._fitting(u.shape)
         y, x = self.radii
         wide = torch.fft.irfft2(torch.fft.rfft2(u) * self._transfer(u), s=u.shape[2:])
@@ -54,7 +53,7 @@ class Blur:
         return self.kernel.shape[0] // 2, self.kernel.shape[1] // 2
 
     def squared_norm(self, shape: Sequence[int]) -> float:
-        """No picture of this shape is made longer by more, squared."""
+        """By how much the square of a picture's length grows at most, for pictures of this shape."""
         return float(self._transfer(torch.zeros(tuple(shape), dtype=torch.float64)).abs().max()) ** 2
 
     def _transfer(self, like: Tensor) -> Tensor:
@@ -82,7 +81,6 @@ class Coarser:
         self.factor = factor
 
     def __call__(self, u: Image) -> Image:
-        """The coarse picture."""
         if any(size % self.factor for size in u.shape[2:]):
             raise ShapeError(
                 f"Coarser: {tuple(u.shape[2:])} pixels are no multiples of {self.factor}. Crop the picture."
@@ -95,7 +93,6 @@ class Coarser:
         return spread / self.factor**2
 
     def squared_norm(self, shape: Sequence[int]) -> float:
-        """That of the mean of ``factor**2`` numbers."""
         return 1 / self.factor**2
 
 
@@ -112,7 +109,6 @@ class Masked:
             raise ShapeError("Masked: expected a mask (y, x) of bool that is True somewhere.")
 
     def __call__(self, u: Image) -> Tensor:
-        """What was measured."""
         return u[:, :, self.mask.to(u.device)]
 
     def adjoint(self, v: Tensor) -> Image:
@@ -122,7 +118,6 @@ class Masked:
         return u
 
     def squared_norm(self, shape: Sequence[int]) -> float:
-        """Pixels are taken as they are."""
         return 1.0
 
 
@@ -150,7 +145,6 @@ class RadialFourier:
         ]
 
     def __call__(self, u: Image) -> Tensor:
-        """The frequencies of a picture."""
         down, across = self._waves(u.dtype)
         return (torch.einsum("ncyx,lkx->nclky", u.to(across.dtype), across) * down).sum(-1)
 
@@ -189,7 +183,6 @@ class ParallelBeam:
         self.share = place - self.first
 
     def __call__(self, u: Image) -> Tensor:
-        """The sums."""
         flat, share = u.flatten(2)[:, :, None], self.share.to(u.dtype)
         v = u.new_zeros((*u.shape[:2], len(self.first), self.bins))
         v.scatter_add_(3, self.first.expand(*v.shape[:3], -1), (1 - share) * flat)

@@ -19,7 +19,7 @@ from whorl.foundations.types import Image
 from whorl.models import Model
 from whorl.reconstruction.measurement import Measurement, product, signs
 
-_LEAST, _MOST = 1e-5, 100.0  # weights over the squared norm of A; where nothing but noise is seen, none is enough
+_LEAST, _MOST = 1e-5, 100.0  # weights over the squared norm of A; for data of noise alone none is enough
 _OVER_NOISE = 100.0  # times what A* makes of the noise that gradients are compared with
 _NEAR = 0.01  # the share by which the remainder may miss that of the noise
 
@@ -90,7 +90,7 @@ class Problem:
 
     @property
     def deviation(self) -> float:
-        """By what noise of the deviation 1 is multiplied in them."""
+        """The standard deviation that noise of deviation 1 in the data has after scaling."""
         return self.factor / self._norm
 
     def forward(self, u: Image) -> Tensor:
@@ -98,7 +98,7 @@ class Problem:
         return self.A.forward(u) / self._norm
 
     def backward(self, v: Tensor) -> Image:
-        """Its adjoint."""
+        """The adjoint of :meth:`forward`."""
         return self.A.adjoint(v) / self._norm
 
     def start(self) -> Image:
@@ -124,7 +124,7 @@ class Problem:
         return found
 
     def remainder(self, u: Image) -> float:
-        """The length of what the data differ by."""
+        """The length of the difference between the measured picture and the data."""
         return float((self.forward(u) - self._scaled).norm())
 
 

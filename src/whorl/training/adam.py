@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from whorl.training.config import TrainingConfig
 from whorl.training.distributed import Team
-from whorl.training.method import Begun, Method, Seen, Watch, image_losses, image_order, trainable
+from whorl.training.method import Begun, Method, Scores, Watch, image_losses, image_order, trainable
 from whorl.training.pairs import Pairs
 from whorl.training.turning import turn_penalty
 from whorl.training.whitened import WhitenedAdam
@@ -52,12 +52,12 @@ class AdamMethod(Method):
         self.rate = config.rate
         self.totals = torch.zeros(2, dtype=torch.float64, device=parameters[0].device)
 
-    def epoch(self, number: int, begun: Begun | None = None, watch: Watch | None = None) -> Seen:
+    def epoch(self, number: int, begun: Begun | None = None, watch: Watch | None = None) -> Scores:
         """Visit every image once, in an order fixed by seed and epoch."""
         begun = begun or Begun()
         # Sums over the team are kept by its leader alone when an epoch is taken up again.
         self.totals.copy_(torch.tensor([begun.loss, begun.psnr] if self.team.leads else [0.0, 0.0]))
-        seen = begun.images
+        visited = begun.images
         self.network.train()
         batches = image_order(len(self.pairs), self.config.seed, number).split(self.config.batch)
         for position, indices in enumerate(batches):
@@ -70,11 +70,11 @@ class AdamMethod(Method):
                 self._replay(noisy, clean)
             else:
                 self._step(noisy, clean, len(indices))
-            seen += len(indices)
+            visited += len(indices)
             if watch is not None:
-                watch(partial(self._done, position + 1, seen), position + 1, len(batches))
+                watch(partial(self._done, position + 1, visited), position + 1, len(batches))
         loss, psnr = (self.team.add(self.totals) / len(self.pairs)).tolist()
-        return Seen(loss, psnr)
+        return Scores(loss, psnr)
 
     def _done(self, steps: int, images: int) -> Begun:
         loss, psnr = self.totals.tolist()

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from whorl.training.config import Derivatives, TrainingConfig
 from whorl.training.distributed import Team
-from whorl.training.method import Begun, Method, Seen, Watch, image_order, sums, trainable
+from whorl.training.method import Begun, Method, Scores, Watch, image_order, sums, trainable
 from whorl.training.pairs import Pairs
 
 
@@ -156,7 +156,7 @@ class GaussNewtonMethod(Method):
         self.damping = torch.tensor(config.damping, dtype=torch.float64)
         self.done = torch.tensor(0.0, dtype=torch.float64)
 
-    def epoch(self, number: int, begun: Begun | None = None, watch: Watch | None = None) -> Seen:
+    def epoch(self, number: int, begun: Begun | None = None, watch: Watch | None = None) -> Scores:
         """One accepted step, or the discovery that there is none."""
         self.network.eval()
         theta = self.parameters.get()
@@ -182,14 +182,13 @@ class GaussNewtonMethod(Method):
                 return there
             self.damping *= 6
         self.done.fill_(1.0)
-        return Seen(here.loss, here.psnr)
+        return Scores(here.loss, here.psnr)
 
     def state(self) -> dict[str, Tensor]:
         """Damping, and whether the run has converged."""
         return {"damping": self.damping, "done": self.done}
 
     def load(self, state: Mapping[str, Tensor]) -> None:
-        """Go on with this damping."""
         self.damping.copy_(state["damping"])
         self.done.copy_(state["done"])
 
@@ -199,11 +198,11 @@ class GaussNewtonMethod(Method):
         return bool(self.done)
 
     @torch.no_grad()
-    def _measure(self, theta: Tensor) -> Seen:
+    def _measure(self, theta: Tensor) -> Scores:
         total = torch.zeros(2, dtype=torch.float64, device=self.noisy.device)
         shares = (self.team.share(images).split(self.config.batch) for images in (self.noisy, self.clean))
         for noisy, clean in zip(*shares, strict=True):
             if len(noisy):
                 total += sums(self.parameters.output(theta, noisy) - clean, self.config.peak)
         loss, psnr = (self.team.add(total) / len(self.noisy)).tolist()
-        return Seen(loss, psnr)
+        return Scores(loss, psnr)

@@ -83,11 +83,9 @@ class Lines(Reporter):
         self.title, self.every, self.next = title, every, 0.0
 
     def step(self, done: int, total: int, words: str, remaining: float | None) -> None:
-        """Write a line, from the first step on."""
         self._write(f"step {done}/{total}  {words}  {_clock(remaining)}")
 
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
-        """Write the line."""
         self._write(f"epoch {done}/{total}  {row.words}  {_clock(remaining)}", always=done == total)
 
     def _write(self, text: str, *, always: bool = False) -> None:
@@ -115,18 +113,15 @@ class Bar(Reporter):
         self.bar.start()
 
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
-        """Move the bar."""
         if not self.stepping:
             self.bar.update(self.task, completed=done, total=total)
         self.bar.update(self.task, words=row.words, left=_clock(remaining))
 
     def step(self, done: int, total: int, words: str, remaining: float | None) -> None:
-        """Move the bar."""
         self.stepping = True
         self.bar.update(self.task, completed=done, total=total, words=words, left=_clock(remaining))
 
     def close(self) -> None:
-        """Leave the bar as it stands."""
         self.bar.stop()
 
 

@@ -132,15 +132,15 @@ def train(
         try:
             while not history.stopped:
                 start = time.monotonic()
-                seen = method.epoch(len(history.epochs), begun, watch)
+                found = method.epoch(len(history.epochs), begun, watch)
                 state = _snapshot(network, method)
-                if not math.isfinite(seen.loss) or not all(bool(torch.isfinite(t).all()) for t in state.values()):
+                if not math.isfinite(found.loss) or not all(bool(torch.isfinite(t).all()) for t in state.values()):
                     _restore(network, method, good)
                     keep()
-                    raise StabilityError(_diverged(seen.loss, len(history.epochs), config, checkpoint))
+                    raise StabilityError(_diverged(found.loss, len(history.epochs), config, checkpoint))
                 good, begun = state, Begun()
                 held_back = None if check is None or not team.leads else check()
-                history.epochs.append(Epoch(seen.loss, seen.psnr, time.monotonic() - start, held_back))
+                history.epochs.append(Epoch(found.loss, found.psnr, time.monotonic() - start, held_back))
                 done = len(history.epochs)
                 history.stopped = "converged" if method.converged else "epochs" if done >= config.epochs else ""
                 history.stopped = history.stopped or ("no gain" if history.idle(config.patience) else "")

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from whorl.data.noise import stream
 
 
-class Seen(NamedTuple):
+class Scores(NamedTuple):
     """Mean squared error and mean PSNR over the images of an epoch."""
 
     loss: float
@@ -34,7 +34,7 @@ class Method(ABC):
     """An optimiser with its state. Everything the next epoch depends on is in the network and in ``state``."""
 
     @abstractmethod
-    def epoch(self, number: int, begun: Begun | None = None, watch: Watch | None = None) -> Seen:
+    def epoch(self, number: int, begun: Begun | None = None, watch: Watch | None = None) -> Scores:
         """Train for one epoch (or one second-order iteration), or for what is left of one that has ``begun``.
 
         ``watch`` is called after every step with what is done of the epoch, and with its steps in all.

@@ -65,7 +65,6 @@ class TensorPairs(Pairs):
         return len(self.noisy)
 
     def batch(self, indices: Tensor, epoch: int) -> tuple[Tensor, Tensor]:
-        """The chosen pairs."""
         indices = indices.to(self.noisy.device)
         return self.noisy[indices], self.clean[indices]
 

@@ -20,11 +20,9 @@ class Recorded(Reporter):
         self.events = _events(folder)
 
     def step(self, done: int, total: int, words: str, remaining: float | None) -> None:
-        """For the other alone."""
         self.told.step(done, total, words, remaining)
 
     def epoch(self, done: int, total: int, row: Epoch, remaining: float) -> None:
-        """One more row."""
         if self.events is not None:
             for name, value in (("loss", row.loss), ("psnr", row.psnr), ("held_back_psnr", row.held_back)):
                 if value is not None:
@@ -32,7 +30,6 @@ class Recorded(Reporter):
         self.told.epoch(done, total, row, remaining)
 
     def close(self) -> None:
-        """No more rows."""
         if self.events is not None:
             self.events.close()
         self.told.close()
