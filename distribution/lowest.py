@@ -10,13 +10,10 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
-import tomllib
 from pathlib import Path
 
-from benchmarks.machine import commit
+from distribution import ROOT, project, write_page
 
-ROOT = Path(__file__).parents[1]
 QUICK = "operators", "activations", "energies", "schemes", "steps", "files", "export", "foundations", "test_images.py"
 TOOLS = (
     "pytest>=8,<9.2",
@@ -31,10 +28,9 @@ TOOLS = (
 
 def claimed() -> dict[str, str]:
     """Every package that users get, with its claim, such as ``{"numpy": ">=1.26"}``."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
+    extras = project()["optional-dependencies"]
     wanted = re.findall(r"\w+", extras["all"][0].split("[")[1])
-    lines = [*project["dependencies"], *(line for name in wanted for line in extras[name])]
+    lines = [*project()["dependencies"], *(line for name in wanted for line in extras[name])]
     return {name: line.removeprefix(name) for line in lines for name in re.findall("^[^<>=]+", line)}
 
 
@@ -52,12 +48,15 @@ def main() -> None:
             pip = [python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt"]
             sign = "==" if which == "lowest" else ">="
             wanted = [name + rule.replace(">=", sign) for name, rule in claimed().items() if name != "torch"]
-            subprocess.run([*pip, "torch", *wanted], check=True)
-            subprocess.run([*pip, *TOOLS], check=True)
+            subprocess.run([*pip, "torch", *wanted, *TOOLS], check=True)  # together: no tool may bring a newer version
             found[which] = versions(python), *tested(python, given.tests)
             print(which, *found[which][1:], sep="\n", flush=True)
     if given.write:
-        (Path(__file__).parent / "lowest.md").write_text(table(found, given.tests))
+        (low, _, first), (new, _, second) = found["lowest"], found["newest"]
+        rows = [f"| {name} | {low[name]} | {new[name]} |" for name in low]
+        table = ["| package | lowest | newest |", "| --- | --- | --- |", *rows]
+        tests = f"`tests` of {', '.join(given.tests)}"
+        write_page("lowest", tests, f"- Lowest: {first}", f"- Newest: {second}", "", *table)
     if any(code for _, code, _ in found.values()):
         raise SystemExit(1)
 
@@ -77,25 +76,6 @@ def tested(python: Path, tests: list[str]) -> tuple[int, str]:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     *lines, last = done.stdout.splitlines()
     return done.returncode, "; ".join([last, *(line for line in lines if line.startswith(("FAILED", "ERROR")))])
-
-
-def table(found: dict[str, tuple[dict[str, str], int, str]], tests: list[str]) -> str:
-    """What was tried, as a page."""
-    (low, _, first), (new, _, second) = found["lowest"], found["newest"]
-    lines = [
-        "# Measured by `make test-lowest`",
-        "",
-        f"{time.strftime('%Y-%m-%d')}, commit {commit()}, Python {sys.version.split()[0]}, {sys.platform}.",
-        f"Tests: {', '.join(tests)}.",
-        "",
-        f"- Lowest: {first}",
-        f"- Newest: {second}",
-        "",
-        "| package | lowest | newest |",
-        "| --- | --- | --- |",
-        *(f"| {name} | {low[name]} | {new[name]} |" for name in low),
-    ]
-    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

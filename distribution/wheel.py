@@ -10,12 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from pathlib import Path
 
-from benchmarks.machine import commit
+from distribution import ROOT, project, write_page
 
-ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "wheel.md"
 
 ALONE = """
@@ -79,7 +77,7 @@ from PIL import Image; Image.fromarray(u).save("in.png")
 
 def extras() -> list[str]:
     """The extras for users, from pyproject.toml: those with a program above."""
-    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    known = project()["optional-dependencies"]
     lacking = set(known) - set(PROGRAMS) - {"all", "docs", "bench", "test", "dev"}
     if lacking:
         raise SystemExit(f"distribution/wheel.py has no program for the extras {', '.join(sorted(lacking))}; add one.")
@@ -118,7 +116,10 @@ def main() -> None:
             rows.append((extra or "none", word, f"{time.monotonic() - began:.0f}"))
             print(*rows[-1], flush=True)
     if given.write:
-        RESULTS.write_text(table(before() | {name: (word, spent) for name, word, spent in rows}))
+        known = before() | {name: (word, spent) for name, word, spent in rows}
+        pinned = [line for line in (ROOT / "constraints.txt").read_text().split("\n") if "==" in line]
+        table = [f"| {name} | {' | '.join(known[name])} |" for name in ("none", *extras()) if name in known]
+        write_page("wheel", ", ".join(pinned), "| extra | result | seconds |", "| --- | --- | ---: |", *table)
     if any(word != "works" for _, word, _ in rows):
         raise SystemExit(1)
 
@@ -128,22 +129,6 @@ def before() -> dict[str, tuple[str, str]]:
     lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")][2:]
     return {name: (word, spent) for name, word, spent in cells}
-
-
-def table(rows: dict[str, tuple[str, str]]) -> str:
-    """What was tried, as a page."""
-    pinned = [line for line in (ROOT / "constraints.txt").read_text().split("\n") if "==" in line]
-    lines = [
-        "# Measured by `make test-wheel`",
-        "",
-        f"{time.strftime('%Y-%m-%d')}, commit {commit()}, Python {sys.version.split()[0]}, {sys.platform}, "
-        f"{', '.join(pinned)}.",
-        "",
-        "| extra | result | seconds |",
-        "| --- | --- | ---: |",
-        *(f"| {name} | {' | '.join(rows[name])} |" for name in ("none", *extras()) if name in rows),
-    ]
-    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
