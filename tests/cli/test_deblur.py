@@ -73,3 +73,10 @@ def test_what_cannot_be_done_is_one_line(blurred, tmp_path, whorl_command):
         assert words in answer.err
         assert answer.err.count("\n") == 1
     assert not (tmp_path / "out.png").exists()
+
+
+def test_a_volume_is_refused_in_a_sentence_about_this_verb(blurred, tmp_path, whorl_command):
+    nibabel = pytest.importorskip("nibabel")
+    nibabel.save(nibabel.Nifti1Image(np.ones((8, 8, 8), np.float32), np.eye(4)), tmp_path / "v.nii")
+    refused = whorl_command("deblur", "-k", tmp_path / "k.png", tmp_path / "v.nii", tmp_path / "out.nii")
+    assert (refused.code, "a volume, and deblurring is for pictures" in refused.err) == (2, True)

@@ -79,6 +79,15 @@ def noisy_slope(model: NoiseModel = FROM_GREY_VALUES) -> torch.Tensor:
     return model.simulate(torch.linspace(40, 200, 96).expand(1, len(model.gain), 96, 96).double())
 
 
+def test_tiles_in_which_noise_was_cut_off_do_not_count_in_the_spectrum():
+    noise = 20 * torch.randn(1, 1, 128, 128, generator=torch.Generator().manual_seed(0)).double()
+    half_black = (noise + 130 * (torch.arange(128) > 63)).clamp(0, 255)
+    _, power = spectrum([half_black], NoiseModel.constant(20.0))
+    assert float(power.mean()) > 0.8  # of the flattest tiles; 0.3 where those on black count
+    _, dark = spectrum([noise.clamp(0, 255)], NoiseModel.constant(20.0))
+    assert len(dark) == len(power)
+
+
 def test_the_spectrum_of_white_noise_is_flat_at_1_and_that_of_smooth_noise_falls():
     """Of 65,536 pixels 25 tiles are looked at: rings of 8 to 40 waves scatter by at most 1 / sqrt(8 x 25), 7 %.
 

@@ -48,7 +48,7 @@ class Treatment(ABC):
 
     def volume(self, file: VolumeFile) -> tuple[Sequence[Stage], dict[str, Any]]:
         """The stages for the volumes of a file, and the numbers that describe them."""
-        raise ValueError("networks are trained on pictures and take no volumes. Use whorl filter.")
+        raise ValueError(f"{file.path}: a volume, and {self.doing} is for pictures. Use whorl filter or whorl denoise.")
 
     @abstractmethod
     def _measured(self, pages: Sequence[Page]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from whorl.automatic.fit import CUT
 from whorl.automatic.noise_model import NoiseModel, gaussian_weights
 from whorl.automatic.variance import noise_bins
 from whorl.evaluation.sheet import grey, views
@@ -110,14 +111,17 @@ def _gaussian_power(frequencies: Tensor, width: float) -> Tensor:
 
 
 def spectrum(channel: Sequence[Tensor], model: NoiseModel) -> tuple[Tensor, Tensor]:
-    """Frequencies in cycles per pixel, and the mean power there in the flattest tiles, made even by the model."""
-    tiles = []
-    for plane in (plane for part in channel for plane in part.double().flatten(0, -3)):
-        if min(plane.shape) >= TILE:
-            tiles.append(model.stabilise(plane).unfold(0, TILE, TILE).unfold(1, TILE, TILE).flatten(0, 1))
+    """Frequencies in cycles per pixel, and the mean power there in the flattest tiles, made even by the model.
+
+    Tiles whose noise was cut off at black or white count only where there are no others.
+    """
+    planes = (plane for part in channel for plane in part.double().flatten(0, -3) if min(plane.shape) >= TILE)
+    tiles = [plane.unfold(0, TILE, TILE).unfold(1, TILE, TILE).flatten(0, 1) for plane in planes]
     if not tiles:
         return torch.zeros(0), torch.zeros(0)
     every = torch.cat(tiles)
+    free = ((every <= model.black) | (every >= model.white)).double().mean((1, 2)) <= CUT
+    every = model.stabilise(every[free] if bool(free.any()) else every)
     every = every - every.mean((1, 2), keepdim=True)
     flattest = every[every.square().mean((1, 2)).argsort()[: max(1, int(FLAT * len(every)))]]
     power = torch.fft.fft2(flattest).abs().square().mean(0) / TILE**2
