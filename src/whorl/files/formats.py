@@ -145,7 +145,7 @@ def kind_of(path: Path) -> str:
         if start.startswith(b"RIFF") and start[8:] == b"WEBP":
             kind = "webp"
     if not kind:
-        raise FileError(f"{path}: its contents are not a picture in PNG, JPEG, TIFF, WebP, BMP or zarr.")
+        raise FileError(f"{path}: its contents are not a picture in any of the formats {', '.join(READERS)}.")
     return kind
 
 
