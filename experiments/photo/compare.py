@@ -6,16 +6,17 @@
 
 Needs the packages bm3d and scikit-image for ``--peers``, which goes on where it was until the minutes are over; results
 go to experiments/photo/results/peers.json. ``--deepinv`` does the same for the denoisers of deepinv that need no
-download, into deepinv.json. Without both photo-colour denoises the pictures of the peers, into compare.json. All see
-the same noise, which is not clipped, and are told its level; total variation and the denoisers of deepinv take the
-best of five strengths for each picture. Pictures are taken at even distances from the folder's list; of each a square
-of ``--size`` pixels from (32, 32) on is used, or the whole picture.
+download, and for photo-colour beside them, into deepinv.json. Both note the processor seconds of each method and
+picture; of the best of several strengths, those of all strengths. Without both photo-colour denoises the pictures of
+the peers, into compare.json. All see the same noise, which is not clipped, and are told its level; total variation and
+the denoisers of deepinv take the best of five strengths for each picture. Pictures are taken at even distances from the
+folder's list; of each a square of ``--size`` pixels from (32, 32) on is used, or the whole picture.
 """
 
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from whorl.foundations.provenance import versions
 RESULTS = Path(__file__).resolve().parent / "results"
 LEVELS = (25.0, 15.0, 50.0)
 Pictures = dict[str, np.ndarray]
-Methods = Callable[[np.ndarray, float, np.ndarray], dict[str, np.ndarray]]
+Methods = Callable[[np.ndarray, float, np.ndarray], Iterator[tuple[str, np.ndarray]]]
 
 
 def main() -> None:
@@ -70,8 +71,12 @@ def peers(
             if time.monotonic() > until:
                 return
             clean, noisy = pair(pictures[name], number, noise, given.size)
-            found[name] = {method: psnr(result, clean) for method, result in methods(noisy, noise, clean).items()}
-            print(noise, name, found[name], flush=True)
+            seconds = kept.setdefault("seconds", {}).setdefault(f"{noise:g}", {}).setdefault(name, {})
+            found[name], start = {}, time.process_time()
+            for method, result in methods(noisy, noise, clean):
+                found[name][method], seconds[method] = psnr(result, clean), round(time.process_time() - start, 2)
+                start = time.process_time()
+            print(noise, name, found[name], seconds, flush=True)
             kept["command"] = f"experiments/photo/compare.py {given.folder.name} --{name_of_all}"
             kept["command"] += f" --pictures {given.pictures}" + (f" --size {given.size}" if given.size else "")
             kept["versions"] = {package: version(package) for package in packages} | versions()
@@ -112,19 +117,19 @@ def psnr(result: np.ndarray, clean: np.ndarray) -> float:
     return round(10 * float(np.log10(255**2 / np.mean((np.clip(result, 0, 255) - clean) ** 2))), 3)
 
 
-def methods(noisy: np.ndarray, noise: float, clean: np.ndarray) -> dict[str, np.ndarray]:
+def methods(noisy: np.ndarray, noise: float, clean: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """The denoised picture by each method."""
     import bm3d
     from skimage.restoration import denoise_nl_means, denoise_tv_chambolle
 
     unit, level = noisy / 255, noise / 255
+    yield "BM3D", 255 * bm3d.bm3d_rgb(unit, level)
+    yield (
+        "non-local means",
+        255 * denoise_nl_means(unit, 5, 6, h=0.6 * level, sigma=level, fast_mode=True, channel_axis=-1),
+    )
     total = [255 * denoise_tv_chambolle(unit, weight=w * level, channel_axis=-1) for w in (0.6, 0.9, 1.2, 1.5, 1.8)]
-    means = denoise_nl_means(unit, 5, 6, h=0.6 * level, sigma=level, fast_mode=True, channel_axis=-1)
-    return {
-        "BM3D": 255 * bm3d.bm3d_rgb(unit, level),
-        "non-local means": 255 * means,
-        "total variation": nearest(total, clean),
-    }
+    yield "total variation", nearest(total, clean)
 
 
 def nearest(results: list[np.ndarray], clean: np.ndarray) -> np.ndarray:
@@ -132,21 +137,20 @@ def nearest(results: list[np.ndarray], clean: np.ndarray) -> np.ndarray:
     return max(results, key=lambda u: psnr(u, clean))
 
 
-def denoisers(noisy: np.ndarray, noise: float, clean: np.ndarray) -> dict[str, np.ndarray]:
-    """Those of deepinv that need no download: total generalised variation, and soft thresholds of three wavelets."""
+def denoisers(noisy: np.ndarray, noise: float, clean: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """photo-colour, and what of deepinv needs no download: total generalised variation, and thresholds of wavelets."""
     import torch
     from deepinv.models import TGVDenoiser, WaveletDictDenoiser
 
+    yield "photo-colour", whorl.denoise(noisy, noise, channel_axis=-1)
     unit, level = torch.from_numpy(noisy.transpose(2, 0, 1)[None] / 255), noise / 255
     makes = {
         "deepinv TGV": (TGVDenoiser, (3.0, 4.5, 6.0, 8.0, 11.0)),
         "deepinv wavelets": (lambda: WaveletDictDenoiser(list_wv=["db2", "db4", "db8"]), (0.4, 0.6, 0.8, 1.1, 1.5)),
     }
-    found = {}
     for name, (made, strengths) in makes.items():  # made anew each time: some begin with their last result
         results = [255 * made()(unit, strength * level)[0].numpy().transpose(1, 2, 0) for strength in strengths]
-        found[name] = nearest(results, clean)
-    return found
+        yield name, nearest(results, clean)
 
 
 if __name__ == "__main__":
