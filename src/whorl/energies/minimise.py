@@ -101,12 +101,19 @@ def _dot(a: Tensor, b: Tensor) -> float:
     return float((a * b).sum())
 
 
-def implicit(gradient: Gradient, minimum: Tensor, tolerance: float = 1e-5, steps: int = 200) -> Tensor:
+def implicit(
+    gradient: Gradient,
+    minimum: Tensor,
+    tolerance: float = 1e-5,
+    steps: int = 200,
+    along: Callable[[Tensor], Tensor] | None = None,
+) -> Tensor:
     r"""The minimiser as a function of what its energy depends on: weights and data.
 
     At the minimiser :math:`\nabla E(u, \theta) = 0`, so that
     :math:`u' = -(\nabla^2 E)^{-1}\, \partial_\theta \nabla E`.
-    Going backwards one linear system is solved by conjugate gradients; no step of the method is kept.
+    Going backwards one linear system is solved by conjugate gradients; no step of the method is kept. ``along``, where
+    it is given, is the derivative of the gradient along a picture, and is found by autograd otherwise.
 
     >>> a = torch.tensor(3.0, requires_grad=True)  # the minimiser of (u - a)^2 is a
     >>> u = implicit(lambda u: 2 * (u - a), torch.tensor([3.0]))
@@ -118,7 +125,7 @@ def implicit(gradient: Gradient, minimum: Tensor, tolerance: float = 1e-5, steps
         g = gradient(point)
 
     def hessian(p: Tensor) -> Tensor:
-        return torch.autograd.grad(g, point, p, retain_graph=True)[0]
+        return torch.autograd.grad(g, point, p, retain_graph=True)[0] if along is None else along(p)
 
     def solve(b: Tensor) -> Tensor:
         p, r = torch.zeros_like(b), b.clone()

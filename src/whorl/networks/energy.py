@@ -103,7 +103,11 @@ class EnergyNetwork(TrainedNetwork):
             )
         if not torch.is_grad_enabled():
             return found.u
-        return implicit(lambda u: u - picture + term.gradient(u), found.u)
+        energy = engines.energy(term, found.u, self.engine)
+        along = getattr(energy, "along", None)  # of compiled energies
+        return implicit(
+            lambda u: u - picture + term.gradient(u), found.u, along=along and (lambda p: p + along(found.u, p))
+        )
 
     def term(self, picture: Image, noise: float | Tensor | None) -> EnergyAt:
         """The energy for this picture and level; its weights are read off the picture where it is guided."""

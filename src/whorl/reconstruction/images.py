@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from whorl import engines
@@ -16,7 +17,7 @@ from whorl.energies.learned import LEVELS
 from whorl.energies.minimise import STEPS, TOLERANCE
 from whorl.errors import ShapeError
 from whorl.foundations import validation
-from whorl.foundations.arrays import device_of, placed
+from whorl.foundations.arrays import check_unmasked, device_of, placed
 from whorl.models import Model
 from whorl.networks.cards import energy_networks, shared
 from whorl.networks.denoiser import value_range
@@ -87,7 +88,9 @@ def reconstruct(
     >>> bool(reconstruct(flat, blur, noise=5.0, weight=1.0, peak=255).std() < 3)
     True
     """
-    data, lowered = _data(y, A, channel_axis)
+    validation.number(tolerance, "tolerance", "reconstruct", 0.0)
+    validation.number(steps, "steps", "reconstruct", 1.0)
+    data, lowered = _data(y, A, channel_axis, shape, device)
     target = device_of(device, data.device)
     data = data.to(target)
     if isinstance(weight, str) and weight not in ("discrepancy", "stein"):
@@ -164,11 +167,18 @@ def _network(energy: Any, device: torch.device) -> EnergyNetwork:
     return placed(network, device).eval()
 
 
-def _data(y: Any, A: Any, channel_axis: int | None) -> tuple[Tensor, Callable[[Tensor], Any]]:
+def _data(
+    y: Any, A: Any, channel_axis: int | None, shape: tuple[int, ...] | None, device: Any
+) -> tuple[Tensor, Callable[[Tensor], Any]]:
     """The data as a tensor, and the function that gives a picture the axes and the library of the data."""
     if not isinstance(y, np.ndarray | Tensor):
         raise ShapeError(f"reconstruct: expected data of NumPy or torch, got {type(y).__name__}.")
-    told = torch.from_numpy(np.array(y, order="C")) if isinstance(y, np.ndarray) else y.detach()
+    check_unmasked(y, "reconstruct", "data")
+    if 0 in y.shape:
+        raise ShapeError(f"reconstruct: the data have the shape {tuple(y.shape)}: there are none.")
+    if channel_axis is not None and channel_axis not in range(-y.ndim, y.ndim):
+        raise ShapeError(f"reconstruct: channel_axis must be one of {-y.ndim}..{y.ndim - 1}, got {channel_axis!r}.")
+    told = torch.from_numpy(_native(y)) if isinstance(y, np.ndarray) else y.detach()
     if not (told.is_floating_point() or told.is_complex()):
         told = told.float()
     if told.dtype in (torch.float16, torch.bfloat16):
@@ -178,6 +188,9 @@ def _data(y: Any, A: Any, channel_axis: int | None) -> tuple[Tensor, Callable[[T
         raise ValueError("reconstruct: the data are 0 everywhere.")
     flat = told.dim() == 2 + (channel_axis is not None)
     lifted = flat and not isinstance(A, tuple | list)
+    if lifted and shape is not None and callable(A):  # data of two axes that are no picture
+        picture = torch.zeros(shape, dtype=told.real.dtype, device=device_of(device, told.device))
+        lifted = A(picture).dim() != told.dim()
     if lifted:
         told = _lifted(told, channel_axis)
 
@@ -187,6 +200,11 @@ def _data(y: Any, A: Any, channel_axis: int | None) -> tuple[Tensor, Callable[[T
         return _shown(u, y, channel_axis, 2 + (channel_axis is not None) if lifted else 4)
 
     return told, lowered
+
+
+def _native(y: NDArray[Any]) -> NDArray[Any]:
+    """A copy as torch takes it: in one piece, the order of bytes that of this machine."""
+    return np.array(y, y.dtype.newbyteorder("="), order="C")
 
 
 def _lifted(u: Tensor, channel_axis: int | None) -> Tensor:
@@ -204,12 +222,15 @@ def _pair(A: Any, y: Any, channel_axis: int | None) -> tuple[Callable[[Tensor], 
     """Functions of people's arrays as functions of tensors ``(n, c, y, x)``."""
     if len(A) != 2 or not all(map(callable, A)):
         raise ValueError("reconstruct: A must be a pair of functions, A and its adjoint.")
-    axes = A[1](y).ndim
+    back = A[1](y)
+    if not isinstance(back, np.ndarray | Tensor):
+        raise TypeError(f"reconstruct: the adjoint gives a {type(back).__name__}. Give an array of NumPy or torch.")
+    axes = back.ndim
     if axes != 4 and axes != 2 + (channel_axis is not None):
         raise ShapeError(f"reconstruct: the adjoint gives {axes} axes. Name the channel_axis, or give (n, c, y, x).")
 
     def tensor(found: Any, like: Tensor) -> Tensor:
-        values = torch.from_numpy(np.array(found, order="C")) if isinstance(found, np.ndarray) else found
+        values = torch.from_numpy(_native(found)) if isinstance(found, np.ndarray) else found
         real = like.real.dtype
         return values.to(like.device, real.to_complex() if values.is_complex() else real)
 

@@ -35,6 +35,8 @@ class Measurement:
         """From a pair of functions of tensors, an operator with an ``adjoint``, a Physics of deepinv, or any linear
         function of tensors, whose adjoint autograd then finds for pictures of this shape.
         """
+        if isinstance(A, type):
+            raise TypeError(f"reconstruct: A is the class {A.__name__}. Give an operator, such as {A.__name__}(...).")
         if isinstance(A, tuple | list):
             forward, adjoint = A
         elif hasattr(A, "A_adjoint"):
@@ -72,7 +74,8 @@ def _by_autograd(A: Callable[[Tensor], Tensor], like: Tensor) -> Callable[[Tenso
                 return torch.autograd.grad(A(u), u, v)[0]
             except (RuntimeError, TypeError) as fault:
                 raise TypeError(
-                    f"reconstruct: autograd finds no adjoint of A ({fault}). Give the pair (A, its adjoint)."
+                    f"reconstruct: autograd finds no adjoint of A for pictures {tuple(like.shape)} ({fault}). Give the "
+                    "pair (A, its adjoint), or the picture's shape=."
                 ) from fault
 
     return adjoint

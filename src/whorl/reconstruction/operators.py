@@ -5,6 +5,8 @@ They are examples, too: anything with a call and an ``adjoint`` can stand in the
 
 import math
 from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -41,6 +43,7 @@ class Blur:
 
     def adjoint(self, v: Image) -> Image:
         """Every sample goes back to the pixels it came from."""
+        _four("Blur", v.shape)
         y, x = (0, 0) if self.circular else self.radii
         wide = torch.nn.functional.pad(v, (x, x, y, y))
         self._fitting(wide.shape)
@@ -63,6 +66,7 @@ class Blur:
         return waves
 
     def _fitting(self, shape: Sequence[int]) -> None:
+        _four("Blur", shape)
         if any(size < side for size, side in zip(shape[2:], self.kernel.shape, strict=True)):
             raise ShapeError(f"Blur: a kernel of {tuple(self.kernel.shape)} is larger than the picture {tuple(shape)}.")
 
@@ -76,11 +80,10 @@ class Coarser:
     """
 
     def __init__(self, factor: int) -> None:
-        if factor < 1:
-            raise ValueError(f"Coarser(factor={factor}): expected a whole number, 1 or more.")
-        self.factor = factor
+        self.factor = _count(factor, "Coarser(factor={!r})")
 
     def __call__(self, u: Image) -> Image:
+        _four("Coarser", u.shape)
         if any(size % self.factor for size in u.shape[2:]):
             raise ShapeError(
                 f"Coarser: {tuple(u.shape[2:])} pixels are no multiples of {self.factor}. Crop the picture."
@@ -89,6 +92,7 @@ class Coarser:
 
     def adjoint(self, v: Image) -> Image:
         """The share of every pixel in its square."""
+        _four("Coarser", v.shape)
         spread = v.repeat_interleave(self.factor, 2).repeat_interleave(self.factor, 3)
         return spread / self.factor**2
 
@@ -109,10 +113,16 @@ class Masked:
             raise ShapeError("Masked: expected a mask (y, x) of bool that is True somewhere.")
 
     def __call__(self, u: Image) -> Tensor:
+        _fitting("Masked", u, self.mask.shape)
         return u[:, :, self.mask.to(u.device)]
 
     def adjoint(self, v: Tensor) -> Image:
         """The pixels in their places, 0 elsewhere."""
+        if v.dim() != 3 or v.shape[2] != int(self.mask.sum()):
+            raise ShapeError(
+                f"Masked: expected data (n, c, {int(self.mask.sum())}), the pixels that the mask names, got "
+                f"{tuple(v.shape)}. Take picture[..., mask]."
+            )
         u = v.new_zeros((*v.shape[:2], *self.mask.shape))
         u[:, :, self.mask.to(v.device)] = v
         return u
@@ -134,6 +144,7 @@ class RadialFourier:
     """
 
     def __init__(self, shape: tuple[int, int], lines: int) -> None:
+        lines = _count(lines, "RadialFourier(lines={!r})")
         self.shape = shape
         size = max(shape)
         angles = math.pi * (math.sqrt(5) - 1) / 2 * torch.arange(lines, dtype=torch.float64)
@@ -145,6 +156,7 @@ class RadialFourier:
         ]
 
     def __call__(self, u: Image) -> Tensor:
+        _fitting("RadialFourier", u, self.shape)
         down, across = self._waves(u.dtype)
         return (torch.einsum("ncyx,lkx->nclky", u.to(across.dtype), across) * down).sum(-1)
 
@@ -174,6 +186,8 @@ class ParallelBeam:
     """
 
     def __init__(self, shape: tuple[int, int], angles: Sequence[float]) -> None:
+        if not len(angles) or not all(map(math.isfinite, angles)):
+            raise ValueError("ParallelBeam: expected finite angles, one or more.")
         self.shape = shape
         y, x = (torch.arange(n, dtype=torch.float64) - (n - 1) / 2 for n in shape)
         self.bins = math.ceil(math.hypot(*shape)) + 2
@@ -183,6 +197,7 @@ class ParallelBeam:
         self.share = place - self.first
 
     def __call__(self, u: Image) -> Tensor:
+        _fitting("ParallelBeam", u, self.shape)
         flat, share = u.flatten(2)[:, :, None], self.share.to(u.dtype)
         v = u.new_zeros((*u.shape[:2], len(self.first), self.bins))
         v.scatter_add_(3, self.first.expand(*v.shape[:3], -1), (1 - share) * flat)
@@ -194,3 +209,22 @@ class ParallelBeam:
         u = (1 - share) * v.gather(3, near) + share * v.gather(3, near + 1)
         found: Tensor = u.sum(2).unflatten(-1, self.shape)
         return found
+
+
+def _count(value: Any, where: str) -> int:
+    """A whole number of at least 1."""
+    if not isinstance(value, Integral) or int(value) < 1:
+        raise ValueError(f"{where.format(value)}: expected a whole number, 1 or more.")
+    return int(value)
+
+
+def _fitting(name: str, u: Image, shape: Sequence[int]) -> None:
+    """Refuse pictures of another size than an operator is made for."""
+    if u.shape[2:] != torch.Size(shape):
+        raise ShapeError(f"{name}: expected a picture (n, c, {', '.join(map(str, shape))}), got {tuple(u.shape)}.")
+
+
+def _four(name: str, shape: Sequence[int]) -> None:
+    """Refuse what has not the axes (n, c, y, x)."""
+    if len(shape) != 4:
+        raise ShapeError(f"{name}: expected (n, c, y, x), got the shape {tuple(shape)}. Name the channel_axis.")
