@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mutation.mutants import Mutant, mutants
+from mutation.near import with_a_near_import
 from mutation.plans import PLANS
 from mutation.record import Record
 from mutation.results import write_down
@@ -101,6 +102,7 @@ def judge(
     record: Record | None = None,
     seconds: float = math.inf,
     longest: float = math.inf,
+    near: bool = False,
 ) -> Verdict:
     """Run the trials of one folder; each is recorded as soon as it is decided."""
 
@@ -113,12 +115,12 @@ def judge(
     known = (record or Record(None)).tests
     plan = PLANS[folder]
     places = [f"src/whorl/{folder}", *plan.tests]
-    outcome = in_copies(Work(folder, places, chosen, show, decided, known, seconds, longest, plan.compiled))
+    outcome = in_copies(Work(folder, places, chosen, show, decided, known, seconds, longest, plan.compiled, near))
     verdict = Verdict(outcome.killed, [str(trial) for trial in outcome.survived])
     show(f"{folder}: {outcome.killed} noticed in copies, {len(outcome.undecided)} to be tried with an import")
     for undecided in outcome.undecided:
         since = time.monotonic()
-        noticed = with_an_import(undecided)
+        noticed = (with_a_near_import if near else with_an_import)(undecided)
         decided(undecided.trial, noticed, time.monotonic() - since)
         if noticed:
             verdict.killed += 1
@@ -135,11 +137,14 @@ def judge_in_parallel(
     record: Record,
     seconds: float = math.inf,
     longest: float = math.inf,
+    near: bool = False,
 ) -> Verdict:
     """Deal the trials of one folder out to several processes."""
     untried = [trial for trial in chosen if not record.has_noticed(trial)]
     shares = [untried[job::jobs] for job in range(min(jobs, len(untried)))]
-    running = [start(lambda share=share: judge(folder, share, show, record, seconds, longest)) for share in shares]
+    running = [
+        start(lambda share=share: judge(folder, share, show, record, seconds, longest, near)) for share in shares
+    ]
     total = Verdict(killed=len(chosen) - len(untried))
     for process in running:
         verdict = answer(*process)
@@ -177,6 +182,7 @@ def main(words: Sequence[str] | None = None) -> int:
         help="for each fault, only the quickest tests that take so long together",
     )
     parser.add_argument("--longest", type=float, default=math.inf, help="no test that takes longer than this")
+    parser.add_argument("--near", action="store_true", help="run no test ahead: the nearest first, for so many seconds")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     chosen = parser.parse_args(words)
     kept = chosen.record and chosen.record.resolve()
@@ -211,6 +217,7 @@ def main(words: Sequence[str] | None = None) -> int:
             record,
             chosen.seconds,
             chosen.longest,
+            chosen.near,
         )
         if chosen.write:
             write_down(folder, verdicts[folder].killed, len(verdicts[folder].survived), words or sys.argv[1:])

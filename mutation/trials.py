@@ -98,6 +98,7 @@ class Work:
 
     For each fault the quickest tests that take so many seconds together are run, and no test that takes longer than the
     longest may. Which lines of ``compiled`` code run nobody sees: each of its faults is tried with all the tests.
+    ``near``: no test runs ahead; the nearest tests come first, until their seconds are over.
     """
 
     folder: str
@@ -109,6 +110,7 @@ class Work:
     seconds: float = math.inf
     longest: float = math.inf
     compiled: bool = False
+    near: bool = False
 
     @property
     def source(self) -> Path:
@@ -117,7 +119,7 @@ class Work:
 
 def in_copies(work: Work) -> Outcome:
     """Try faults by exchanging code in copies of one process; ends the program if the tests fail without a fault."""
-    outcome = _in_a_process(lambda: _session(work))
+    outcome = in_a_process(lambda: _session(work))
     if not isinstance(outcome, Outcome):
         raise SystemExit(f"The tests of {work.folder} fail without any fault: {outcome}.")
     return outcome
@@ -125,23 +127,30 @@ def in_copies(work: Work) -> Outcome:
 
 def with_an_import(undecided: Undecided) -> str:
     """How the tests end where the faulty module is imported in place of the right one; nothing where all pass."""
-    trial, order = undecided.trial, {test: number for number, test in enumerate(undecided.tests)}
-    if not order:
+    trial = undecided.trial
+    if not undecided.tests:
         return ""
+
+    def tests() -> int:
+        sys.meta_path.insert(0, FaultyModule(trial.module, trial.path, trial.mutant.source))
+        return run_with_an_import(undecided.tests)
+
+    ended = in_a_process(
+        compiling_anew(tests) if undecided.compiled else tests,
+        30 + 5 * undecided.seconds + COMPILING * undecided.compiled,
+    )
+    return "" if ended == 0 else f"with an import: {ended}"
+
+
+def run_with_an_import(tests: Sequence[str], *plugins: object) -> int:
+    """Collect these tests and run them in their order until one fails."""
+    order = {test: number for number, test in enumerate(tests)}
 
     class Chosen:
         def pytest_collection_modifyitems(self, items: list[Any]) -> None:
             items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
 
-    def tests() -> int:
-        sys.meta_path.insert(0, FaultyModule(trial.module, trial.path, trial.mutant.source))
-        return _pytest(list(dict.fromkeys(test.split("::")[0] for test in order)), [Chosen()])
-
-    ended = _in_a_process(
-        _compiling_anew(tests) if undecided.compiled else tests,
-        30 + 5 * undecided.seconds + COMPILING * undecided.compiled,
-    )
-    return "" if ended == 0 else f"with an import: {ended}"
+    return _pytest(list(dict.fromkeys(test.split("::")[0] for test in order)), [Chosen(), *plugins])
 
 
 def _session(work: Work) -> object:
@@ -153,7 +162,12 @@ def _session(work: Work) -> object:
             _import_all(work.source)
             tracing.__exit__(None, None, None)
             items = session.items
-            coverage = _in_a_process(lambda: _reached(items, work))
+            if work.near:
+                from mutation.near import try_near
+
+                result.append(try_near(items, on_import, work))
+                return True
+            coverage = in_a_process(lambda: _reached(items, work))
             if not isinstance(coverage, Coverage):
                 result.append(coverage)
                 return True
@@ -194,7 +208,7 @@ def _try_all(items: list[Any], coverage: Coverage, work: Work) -> Outcome:
             work.show(f"{trial.folder}: {number} of {len(work.trials)}, {outcome.killed} noticed so far")
         codes = faulty_functions(trial.path, trial.mutant.source)
         reaching = coverage.quick(coverage.reaching(trial.lines), work.seconds)
-        on_import = codes is None or bool(coverage.on_import & (trial.lines | _made_by(trial)))
+        on_import = codes is None or bool(coverage.on_import & (trial.lines | made_by(trial)))
         if codes and reaching and codes.keys() <= functions[trial.path].keys():
             likely = noticing.get(trial.path, [])
             tried_first = [test for test in likely if test in set(reaching)][:LIKELY]
@@ -203,9 +217,9 @@ def _try_all(items: list[Any], coverage: Coverage, work: Work) -> Outcome:
             since = time.monotonic()
             allowed = 4 + 4 * coverage.time_of(reaching)
             if work.compiled:
-                verdict = _in_a_process(_compiling_anew(attempt), allowed + COMPILING)
+                verdict = in_a_process(compiling_anew(attempt), allowed + COMPILING)
             else:
-                verdict = _in_a_process(attempt, allowed)
+                verdict = in_a_process(attempt, allowed)
             if verdict is not None or not on_import:
                 noticed = items[verdict].nodeid if isinstance(verdict, int) else str(verdict or "")
                 work.decided(trial, noticed, time.monotonic() - since)
@@ -223,7 +237,7 @@ def _try_all(items: list[Any], coverage: Coverage, work: Work) -> Outcome:
     return outcome
 
 
-def _made_by(trial: Trial) -> set[Line]:
+def made_by(trial: Trial) -> set[Line]:
     """The lines of the function that makes the function with the fault, if one does.
 
     What was made at import, such as a decorated function, keeps its code, and nobody sees which of its lines run.
@@ -235,7 +249,7 @@ def _made_by(trial: Trial) -> set[Line]:
     return {(str(trial.path), line) for line in lines}
 
 
-def _compiling_anew(work: Callable[[], object]) -> Callable[[], object]:
+def compiling_anew(work: Callable[[], object]) -> Callable[[], object]:
     """The work with an empty folder of machine code: in the usual one lies that of the code without the fault."""
 
     def done() -> object:
@@ -251,7 +265,7 @@ def _compiling_anew(work: Callable[[], object]) -> Callable[[], object]:
 def _first_failure(items: list[Any], tests: list[int], functions: Any, codes: Any) -> int | None:
     """The first test that fails with the fault in place, if any does."""
     exchange(functions, codes)
-    return next((test for test, passed in _run(items, tests) if not passed), None)
+    return next((test for test, passed in run_tests(items, tests) if not passed), None)
 
 
 def _reached(items: list[Any], work: Work) -> Coverage | str:
@@ -269,7 +283,7 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
 
     def stop(*_: object) -> None:
         stopped.append(True)
-        raise _TooLongError
+        raise TooLongError
 
     def limited(run: Callable[[], None]) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0 if math.isinf(longest) else longest)
@@ -281,9 +295,9 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
     signal.signal(signal.SIGPROF, stop)
     for item in items:
         item.runtest = partial(limited, item.runtest)
-    running = _run(items, [number for number in range(len(items)) if number not in found])
+    running = run_tests(items, [number for number in range(len(items)) if number not in found])
     while True:
-        since = _processor_seconds()
+        since = processor_seconds()
         test, passed = next(running, (None, True))
         if test is None:
             break
@@ -292,7 +306,7 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
         if len(failing) * FEW > len(items):
             return failing[0]
         seen = everything if work.compiled else {*lines}
-        found[test] = (set(), math.inf) if stopped or failed else (seen, _processor_seconds() - since)
+        found[test] = (set(), math.inf) if stopped or failed else (seen, processor_seconds() - since)
         work.known.add(items[test].nodeid, longest, *found[test])
         lines.clear()
         stopped.clear()
@@ -300,16 +314,16 @@ def _reached(items: list[Any], work: Work) -> Coverage | str:
     return Coverage(by_test=[lines for lines, _ in ordered], seconds=[taken for _, taken in ordered])
 
 
-class _TooLongError(BaseException):
+class TooLongError(BaseException):
     """A test takes longer than the tests of a fault may take together."""
 
 
-def _processor_seconds() -> float:
+def processor_seconds() -> float:
     """Of this process and those it has waited for; unlike the clock it does not count what others do meanwhile."""
     return sum(os.times()[:4])
 
 
-def _run(items: list[Any], tests: Sequence[int]):
+def run_tests(items: list[Any], tests: Sequence[int]):
     """Run tests in order; the number of each and whether it passed."""
     from _pytest.runner import runtestprotocol
 
@@ -362,7 +376,7 @@ def answer(child: int, reading: int, patience: float | None = None) -> object:
     return pickle.loads(found) if found else "ended without an answer"
 
 
-def _in_a_process(work: Callable[[], object], seconds: float | None = None) -> object:
+def in_a_process(work: Callable[[], object], seconds: float | None = None) -> object:
     """What the work returns within so much time of a processor; on a busy machine that takes several times as long."""
     return answer(*start(work, seconds), None if seconds is None else 10 * seconds)
 

@@ -8,18 +8,20 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from mutation import mutate
+from mutation import mutate, near
 from mutation.coverage import Coverage, lines_run, mark_lines
 from mutation.exchange import exchange, faulty_functions, functions_of
 from mutation.mutants import mutants
+from mutation.near import by_nearness
 from mutation.plans import PLANS
 from mutation.record import Record
 from mutation.results import write_down
-from mutation.trials import Trial, _made_by, answer, start
+from mutation.trials import TooLongError, Trial, Work, answer, made_by, start
 
-from whorl.schemes import fsi
+from whorl.schemes import fed, fsi
 
 SOURCE = '''
 """A docstring with 3 numbers is left alone."""
@@ -156,10 +158,10 @@ def test_a_function_made_at_import_is_known_by_the_lines_of_its_maker():
     path = mutate.SOURCE / "foundations" / "traced.py"
     text = path.read_text(encoding="utf-8")
     inner, outer = (next(m for m in mutants(text) if m.function == name) for name in ("called", "dim"))
-    lines = sorted(line for _, line in _made_by(Trial("foundations", path, inner)))
+    lines = sorted(line for _, line in made_by(Trial("foundations", path, inner)))
     assert text.splitlines()[lines[0] - 1].startswith("def primitive")
     assert inner.line in lines
-    assert _made_by(Trial("foundations", path, outer)) == set()
+    assert made_by(Trial("foundations", path, outer)) == set()
 
 
 def test_marks_tell_which_statements_run():
@@ -238,6 +240,62 @@ def test_what_tests_reach_is_known_until_they_may_take_longer(tmp_path):
     assert Record(None).tests.get(test, 2.0) is None
 
 
+def test_the_nearest_tests_are_tried_first(tmp_path):
+    """Examples in the file, then tests that name the function; of one test not all cases before the others."""
+    path, trial = mutate.SOURCE / "schemes/fed.py", next(t for t in mutate.trials("schemes") if t.path.stem == "fed")
+
+    def names_it():
+        return fed, trial.mutant.function
+
+    def names_nothing():
+        return 1
+
+    def item(path, function=None, case=0):
+        return SimpleNamespace(path=path, function=function, nodeid=f"{path}::{function}[{case}]")
+
+    other, own = tmp_path / "test_far.py", tmp_path / "test_fed.py"
+    other.write_text("# of something else")
+    own.write_text("# of fed")
+    items = [item(other, names_nothing), *(item(own, names_it, case) for case in range(8)), item(path)]
+    assert by_nearness(items, trial) == [9, 1, 2, 3, 4, 5, 6, 0, 7, 8]
+
+
+def test_rows_of_tests_end_at_the_first_failure_or_when_their_time_is_over():
+    def run_row(*tests, seconds=9.0, longest=9.0):
+        """Tests by number: 0 fails, 1 passes, 2 never ends."""
+        work = Work("schemes", (), (), print, lambda *_: None, None, seconds, longest)
+        return answer(
+            *start(
+                lambda: near._row([Item(number) for number in tests], [*range(len(tests))], work, {}, {}, bytearray(4))
+            )
+        )
+
+    class Item:
+        def __init__(self, number):
+            self.number = number
+
+        def runtest(self):
+            while self.number == 2:
+                pass
+            assert self.number
+
+    def run_tests(items, tests):
+        for test in tests:
+            try:
+                items[test].runtest()
+            except (AssertionError, TooLongError):
+                yield test, False
+            else:
+                yield test, True
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near, "run_tests", run_tests)
+        assert run_row(1, 1, 0, 1)[:2] == (2, False)
+        assert run_row(1, 2, 0, longest=0.2)[:2] == (1, True)
+        assert run_row(1, 1)[:2] == (-1, False)
+        assert run_row(1, 0, seconds=-1.0)[:2] == (-1, False)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_fault_is_noticed_and_a_change_of_nothing_is_not():
@@ -245,9 +303,10 @@ def test_a_fault_is_noticed_and_a_change_of_nothing_is_not():
     inside, imported = fault("energies/energy.py", "0.5", "0.525"), fault("energies/energy.py", "1", "2")
     plain = ast.unparse(ast.parse(inside.path.read_text(encoding="utf-8")))
     nothing = Trial("energies", inside.path, replace(imported.mutant, source=plain))
-    verdict = mutate.judge("energies", [inside, nothing], lambda text: None)
-    assert verdict.killed == 1
-    assert len(verdict.survived) == 1
+    for near_first in (False, True):
+        verdict = mutate.judge("energies", [inside, nothing], lambda text: None, near=near_first)
+        assert verdict.killed == 1
+        assert len(verdict.survived) == 1
 
 
 def test_the_list_of_changes_without_effect_is_up_to_date():

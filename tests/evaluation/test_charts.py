@@ -13,6 +13,7 @@ from whorl.evaluation import AngleTable
 from whorl.evaluation.charts import COMPARED, PAPER, draw_angles, draw_comparison, result_table
 from whorl.evaluation.noise_chart import _gaussian_power, draw_noise, draw_report, spectrum
 from whorl.evaluation.reproduction import Outcome
+from whorl.evaluation.sheet import MARGIN, sheet
 from whorl.metrics import psnr
 from whorl.networks import load_card
 
@@ -178,3 +179,22 @@ def test_the_sheet_shows_colours_or_the_first_channel(drawn, channels, shape):
     first = np.asarray(shown[2], float).reshape(40, 50, -1)[..., 0]
     exact = (255 * ((before[0] - after[0]) / 5 + 3) / 6).clamp(0, 255).numpy()
     assert np.abs(first - exact).max() <= 1
+
+
+def test_the_sheet_of_a_strip_and_of_a_tower_keep_to_their_bounds(drawn):
+    """A row of panels is two to seven inches high; what stands below is as high for both."""
+    model = NoiseModel((0.0,), (25.0,), (0.0,), 0.0, 255.0)
+    for size in ((16, 400), (400, 16), (60, 60)):
+        before = 100 + 5 * torch.randn(1, *size, generator=torch.Generator().manual_seed(0))
+        draw_report(before, before, [before[None]], model, ("title", "text"), "a.png")
+    strip, tower, square = (figure.get_figheight() for figure, _ in drawn)
+    assert tower - strip == pytest.approx(5)
+    assert square - strip == pytest.approx(4.1 - 2)
+
+
+def test_a_sheet_is_as_wide_as_its_longest_line():
+    page = sheet([[("", np.zeros((4, 4), np.uint8), (4, 4))]], ["short", "M" * 60])
+    inked = np.nonzero((np.asarray(page.convert("L")) < 128).any(0))[0]
+    assert inked.min() >= MARGIN
+    assert page.width - 2 * MARGIN <= inked.max() < page.width - MARGIN
+    assert sheet([[("", np.zeros((4, 30), np.uint8), (4, 30))]]).width == 30 + 2 * MARGIN

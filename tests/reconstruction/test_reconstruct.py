@@ -167,6 +167,10 @@ def test_what_does_not_match_is_refused_with_the_number(scene):
         whorl.reconstruct(y, (lambda u: A(u) + 0j, lambda v: A.adjoint(v.real)), noise=1.0)
     with pytest.raises(ValueError, match="gives NaN"):
         whorl.reconstruct(y, (lambda u: A(u) * float("nan"), A.adjoint), noise=1.0)
+    with pytest.raises(ValueError, match="gives NaN"):  # a single one
+        whorl.reconstruct(
+            y, (lambda u: torch.where(torch.arange(u.shape[-1]) == 2, torch.inf, A(u)), A.adjoint), noise=1.0
+        )
     with pytest.raises(TypeError, match="pair of functions"):
         whorl.reconstruct(y, np.eye(3), noise=1.0)
     with pytest.raises(ValueError, match="A and its adjoint"):
