@@ -156,8 +156,13 @@ def run_with_an_import(tests: Sequence[str], *plugins: object) -> int:
 def _session(work: Work) -> object:
     """Collect the tests, find out what they reach, and try one fault after another in a copy."""
     result: list[object] = []
+    faults: list[str] = []
 
     class Copies:
+        def pytest_collectreport(self, report: Any) -> None:
+            if report.failed:
+                faults.append(f"{report.nodeid}: {report.longreprtext.splitlines()[-1]}")
+
         def pytest_runtestloop(self, session: Any) -> bool:
             _import_all(work.source)
             tracing.__exit__(None, None, None)
@@ -182,7 +187,7 @@ def _session(work: Work) -> object:
     tracing = lines_run(str(work.source))
     on_import = tracing.__enter__()
     _pytest(work.places, [Copies()])
-    return result[0] if result else "they cannot be collected"
+    return result[0] if result else f"they cannot be collected, {'; '.join(faults)}"
 
 
 def _import_all(folder: Path) -> None:

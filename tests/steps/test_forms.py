@@ -10,9 +10,9 @@ from whorl.diffusivities import Exponential
 from whorl.models import build
 from whorl.operators import CellGradient, Composed, ScaleStack, Smoothing, sample_scales
 from whorl.operators.steerable import SteerableMap
-from whorl.steps import Numbers
+from whorl.steps import Numbers, Step
 from whorl.steps.form import Form, form_of
-from whorl.steps.gated import GatedForm
+from whorl.steps.gated import GatedForm, GatedStep
 
 
 class Unknown(CellGradient):
@@ -101,3 +101,33 @@ def test_both_operators_of_a_block_need_a_form() -> None:
     for K1, K2 in ((compiled, wide), (wide, compiled), (wide, wide)):
         assert isinstance(GatedBlock(K1, K2, Gated(K1.orders)).description().form, str)
     assert isinstance(GatedBlock(compiled, compiled, Gated(compiled.orders)).description().form, GatedForm)
+
+
+def test_a_form_is_made_anew_after_somebody_wrote_into_the_weights_of_its_scales() -> None:
+    stack = ScaleStack(CellGradient(), sample_scales(2, 0.5, 2.0))
+    step = Step(stack, Isotropic(Exponential(3.0), ("scales",), scale_weights=torch.ones(2, dtype=torch.float64)))
+    weights = step.activation.scale_weights
+    assert isinstance(weights, torch.Tensor)
+    for written in (stack.omega, weights):
+        first = step.form()
+        assert step.form() is first
+        written.mul_(2)
+        assert isinstance(step.form(), Form)
+        assert step.form() is not first
+
+
+def test_numbers_left_open_are_the_step_s_own() -> None:
+    step = build("perona-malik", contrast=3.0).description
+    given = Numbers(torch.tensor(0.2, dtype=torch.float64), torch.tensor(7.0, dtype=torch.float64))
+    for size in (0.2, given.tau):
+        assert step.complete(Numbers(size)).plain() == Numbers(0.2, 3.0, (1.0,), (1.0,))
+    assert step.complete(given).plain() == Numbers(0.2, 7.0, (1.0,), (1.0,))
+    whole = step.complete(given)
+    assert step.complete(whole) is whole
+    assert all(isinstance(part, torch.Tensor) for part in step.complete(whole._replace(tau=0.1)))
+
+
+def test_blocks_compute_in_the_precision_of_the_stream_unless_told() -> None:
+    K = SteerableMap(2, fields=(2, 1))
+    assert isinstance(GatedStep(K, K, Gated(K.orders)).form, GatedForm)
+    assert "bfloat16" in str(GatedStep(K, K, Gated(K.orders), half=True).form)
