@@ -114,7 +114,7 @@ def try_near(items: list[Any], on_import: set[Line], work: Work) -> Outcome:
                     noticed = items[left[end.place]].nodeid
                     noticing[trial.path] = list(dict.fromkeys([left[end.place], *likely]))
                 else:
-                    left, spent = left[end.place + 1 :], spent + end.seconds * (not end.stopped)
+                    left, spent = left[end.place + 1 :], spent + end.seconds
         if noticed or not imported:
             work.decided(trial, noticed, processor_seconds() - since)
         if noticed:

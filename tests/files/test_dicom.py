@@ -11,6 +11,7 @@ import pytest
 from whorl import files, models
 from whorl.cli.jobs import jobs
 from whorl.errors import FileError
+from whorl.files.dicom import _frames
 from whorl.files.volume import check_format, open_volume
 from whorl.foundations.atomic import beside
 from whorl.large import stages
@@ -162,6 +163,19 @@ def test_frames_of_one_file_are_slices(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.pixel_array, samples[order])
     types = [g.CTImageFrameTypeSequence[0].FrameType[0] for g in again.PerFrameFunctionalGroupsSequence]
     assert types == ["DERIVED"] * 4
+
+
+@pytest.mark.parametrize("told", ["spacing", "offsets"])
+def test_two_frames_with_one_position_lie_one_step_apart(told: str) -> None:
+    header = pydicom.Dataset()
+    header.NumberOfFrames = 2
+    header.ImagePositionPatient, header.ImageOrientationPatient = [1, 2, 3], [1, 0, 0, 0, 1, 0]
+    if told == "spacing":
+        header.SpacingBetweenSlices = 4
+    else:
+        header.GridFrameOffsetVector = [10, 14]
+    places = [frame.place for frame in _frames(Path("a.dcm"), header)]
+    assert np.array_equal(places, [[1, 2, 3], [1, 2, 7]])
 
 
 def test_a_dose_lies_on_its_offsets() -> None:
