@@ -1,6 +1,8 @@
 """Try faults with the nearest tests first, told from the words in them: no test has to run before the first fault.
 
-A test that fails is tried once without the fault, too; where it fails there as well, it has noticed nothing.
+Which lines run at import nobody looks at: a fault in a function that its own file uses there, and that no test has
+noticed, is tried with an import, too. A test that fails is tried once without the fault, too; where it fails there as
+well, it has noticed nothing.
 """
 
 import ast
@@ -17,7 +19,6 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mutation.coverage import Line
 from mutation.exchange import FaultyModule, exchange, faulty_functions, functions_of
 from mutation.trials import (
     COMPILING,
@@ -78,7 +79,7 @@ class _End(NamedTuple):
     seconds: float
 
 
-def try_near(items: list[Any], on_import: set[Line], work: Work) -> Outcome:
+def try_near(items: list[Any], work: Work) -> Outcome:
     """Try every fault of the work in a copy of this process."""
     outcome = Outcome()
     functions = {path: functions_of(path) for path in {trial.path for trial in work.trials}}
@@ -98,7 +99,6 @@ def try_near(items: list[Any], on_import: set[Line], work: Work) -> Outcome:
         codes = faulty_functions(trial.path, trial.mutant.source)
         likely = noticing.get(trial.path, [])
         order = list(dict.fromkeys(likely + by_nearness(items, trial)))
-        imported = codes is None or bool(on_import & (trial.lines | made_by(trial)))
         noticed, since = "", processor_seconds()
         if codes and codes.keys() <= functions[trial.path].keys():
             left, spent = [test for test in order if healthy.get(test, 0.0) < math.inf], 0.0
@@ -115,16 +115,34 @@ def try_near(items: list[Any], on_import: set[Line], work: Work) -> Outcome:
                     noticing[trial.path] = list(dict.fromkeys([left[end.place], *likely]))
                 else:
                     left, spent = left[end.place + 1 :], spent + end.seconds
-        if noticed or not imported:
+        imported = not noticed and (codes is None or _used_at_import(trial))
+        if not imported:
             work.decided(trial, noticed, processor_seconds() - since)
         if noticed:
             outcome.killed += 1
-        elif imported:
-            names = [items[test].nodeid for test in order[:IMPORTED]]
-            outcome.undecided.append(Undecided(trial, names, work.seconds, work.compiled))
-        else:
+        elif not imported:
             outcome.survived.append(trial)
+        else:
+            names = [items[test].nodeid for test in order if healthy.get(test, 0.0) < math.inf][:IMPORTED]
+            outcome.undecided.append(Undecided(trial, names, work.seconds, work.compiled))
     return outcome
+
+
+def _used_at_import(trial: Trial) -> bool:
+    """Whether the function is named outside of all functions of its file, or makes others."""
+    used: set[str] = set()
+
+    def look(node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Name):
+                used.add(child.id)
+            if not isinstance(child, ast.FunctionDef):
+                look(child)
+            else:
+                used.update(name.id for part in child.decorator_list for name in ast.walk(part) if hasattr(name, "id"))
+
+    look(ast.parse(trial.path.read_text(encoding="utf-8")))
+    return trial.mutant.function in used or bool(made_by(trial))
 
 
 def _maybe_anew(work: Work, attempt: Any) -> Any:

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -170,7 +170,7 @@ def _session(work: Work) -> object:
             if work.near:
                 from mutation.near import try_near
 
-                result.append(try_near(items, on_import, work))
+                result.append(try_near(items, work))
                 return True
             coverage = in_a_process(lambda: _reached(items, work))
             if not isinstance(coverage, Coverage):
@@ -184,7 +184,7 @@ def _session(work: Work) -> object:
             result.append(_try_all(items, coverage, work))
             return True
 
-    tracing = lines_run(str(work.source))
+    tracing: AbstractContextManager[set[Line]] = nullcontext(set()) if work.near else lines_run(str(work.source))
     on_import = tracing.__enter__()
     _pytest(work.places, [Copies()])
     return result[0] if result else f"they cannot be collected, {'; '.join(faults)}"

@@ -87,6 +87,7 @@ def test_a_large_picture_is_shown_small_and_where_most_has_changed(tmp_path, who
 def test_the_busiest_part_and_the_middle():
     change = np.zeros((40, 60))
     assert _busiest(change, 10) == (15, 25)
+    assert _busiest(change, 50) == (0, 5)
     change[30:35, 50:56] = 1
     top, left = _busiest(change, 10)
     assert top <= 30

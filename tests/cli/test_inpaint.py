@@ -1,14 +1,17 @@
 """``whorl inpaint``: masks of all kinds, pictures, stacks, volumes and folders; known pixels are kept."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tifffile
+import torch
 import zarr
 
 import whorl
 from whorl import files
+from whorl.cli import fillings
 
 MASK = np.zeros((24, 30), bool)
 MASK[8:12, 10:16] = True
@@ -313,3 +316,18 @@ def test_a_word_that_is_no_file_and_no_colour(tmp_path, whorl_command):
     answer = whorl_command("inpaint", tmp_path / "a.png", "redd", tmp_path / "b.png")
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert "redd: no such file, and no colour. Give a mask, alpha, nan, or a colour like red." in answer.err
+
+
+def test_progress_of_a_filling_grows_with_the_digits_that_are_right(monkeypatch):
+    """Three digits are the end: after one a third is done. What is left is told at the end."""
+    told = []
+
+    def steady(u, known, report, **how):
+        for distance in (1.0, 0.1, 1e-2, 0.1):
+            report(distance)
+        return SimpleNamespace(image=u, distance=0.0)
+
+    monkeypatch.setattr(fillings, "steady", steady)
+    fill = fillings._Fill(lambda samples: samples[0] > 0, None, {}, {})
+    fill.watched(torch.eye(3)[None, None], told.append)
+    assert told == pytest.approx([0, 1 / 3, 1 / 3, 0, 1 / 3])

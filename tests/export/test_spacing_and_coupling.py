@@ -17,9 +17,10 @@ from whorl.activations import (
 )
 from whorl.diffusivities import Rational
 from whorl.export import Chain, model_chain, onnx_model
-from whorl.export.chain import refuse
+from whorl.export.chain import network_chain, refuse
 from whorl.export.pt2 import ConvolutionChain
 from whorl.models import Model, build
+from whorl.networks import load
 from whorl.operators import CellGradient, Composed, Operator, ScaleStack, Smoothing, sample_scales
 
 LAWS: dict[str, Any] = {
@@ -53,6 +54,11 @@ def model(law: str, coupling: str, spacing: str, kind: str) -> Model:
 
 def run_onnx_file(chain: Chain, image: Tensor) -> Tensor:
     return run_onnx(onnx_model(chain), image)
+
+
+def test_nothing_in_a_file_learns() -> None:
+    chain = network_chain(load("anisotropic-0.41"))
+    assert not any(parameter.requires_grad for parameter in ConvolutionChain(chain).parameters())
 
 
 def run_pt2(chain: Chain, image: Tensor) -> Tensor:

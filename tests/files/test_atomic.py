@@ -11,7 +11,7 @@ from files.samples import listing, picture
 from whorl import files
 from whorl.errors import FileError
 from whorl.foundations import atomic
-from whorl.foundations.atomic import beside, move
+from whorl.foundations.atomic import beside, check_regular, move
 
 SRC = Path(whorl.__file__).parents[1]
 
@@ -196,3 +196,11 @@ def test_a_folder_is_replaced_though_the_old_one_cannot_be_removed(unprivileged)
     move(part, target)
     assert (target / "file").read_text() == "new"
     (unprivileged / "new.old" / "locked").chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("missing.png", "No such file or directory"), ("\0", "embedded null byte")]
+)
+def test_a_file_that_cannot_be_looked_at_is_named_with_the_reason(tmp_path, name, reason):
+    with pytest.raises(FileError, match=rf"cannot be read \({reason}\)\. Check the path"):
+        check_regular(tmp_path / name)

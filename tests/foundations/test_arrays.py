@@ -99,3 +99,13 @@ def test_devices_that_are_not_there_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="this machine has 2, counted from cuda:0"):
         device_of("cuda:2", own)
     assert device_of("cpu:2", own).index == 2  # processors are not counted
+
+
+def test_devices_are_counted_from_zero(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    own = torch.device("cpu")
+    for known in ("cuda", "cuda:0", "cuda:1"):
+        assert device_of(known, own) == torch.device(known)
+    with pytest.raises(ValueError, match="'cuda:2': this machine has 2, counted from cuda:0"):
+        device_of("cuda:2", own)

@@ -159,6 +159,12 @@ def test_float32_is_measured_in_its_own_ulps():
     assert 0 < error.ulp <= 32
 
 
+def test_progress_counts_every_pixel_that_is_filtered():
+    parts = []
+    rotation_error(lambda u: u, progress=parts.append)
+    assert sum(parts) == pytest.approx(1, rel=1e-9)
+
+
 def test_everything_fits_into_json():
     error = rotation_error(five_point)
     read = json.loads(json.dumps(error.as_dict()))
