@@ -41,6 +41,13 @@ def test_steps_are_those_of_the_reference(name, shape, dtype, rng):
     assert shape[2:] == (1, 1) or (compiled - u).abs().max() > 0.1
 
 
+def test_the_widest_window_stays_within_its_lanes(rng):
+    """Columns are split into parts of about 1024; of this width one part has 1039, the most there are."""
+    model, u = made("weickert-brox"), noise(rng, 1, 2, 5, 2047, dtype=torch.float64)
+    compiled, plain = both(model, u, time=3 * model.automatic_step())
+    assert (compiled - plain).abs().max() <= 16 * EPS[torch.float64] * u.abs().max()
+
+
 @pytest.mark.parametrize("g", [name for name in names() if name not in ("free-form", "tv")])
 @pytest.mark.parametrize("name", ["gerig", "weickert-brox"])
 def test_every_diffusivity(name, g, rng):
