@@ -70,7 +70,7 @@ CONTRASTS = tuple(0.05 * 1.5**k for k in range(10))
 LAWS = ("exponential", "rational", "charbonnier", "weickert")
 CELLS: dict[str, dict[str, Any]] = {"compact": {"alpha": 0.41}, "wide": {"cell": "wide"}}
 RESULTS = Path(__file__).parent / "results"
-PEERS = ("SimpleITK", "diplib", "medpy", "opencv-python-headless", "scikit-image")
+PEERS = ("SimpleITK", "diplib", "medpy", "vtk", "opencv-python-headless", "scikit-image")
 
 
 def written(name: str, command: str, rows: list[dict[str, Any]], **more: Any) -> None:

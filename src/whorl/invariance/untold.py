@@ -141,6 +141,21 @@ def _medpy(u: np.ndarray, contrast: float, steps: float) -> np.ndarray:
     return np.asarray(anisotropic_diffusion(u, int(steps), contrast, 0.2), np.float32)
 
 
+def _vtk(u: np.ndarray, threshold: float, steps: float) -> np.ndarray:
+    from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
+    from vtkmodules.vtkCommonDataModel import vtkImageData
+    from vtkmodules.vtkImagingGeneral import vtkImageAnisotropicDiffusion2D
+
+    picture, diffusion = vtkImageData(), vtkImageAnisotropicDiffusion2D()
+    picture.SetDimensions(u.shape[1], u.shape[0], 1)
+    picture.GetPointData().SetScalars(numpy_to_vtk(np.ascontiguousarray(u).ravel(), deep=True))
+    diffusion.SetInputData(picture)
+    diffusion.SetNumberOfIterations(int(steps))
+    diffusion.SetDiffusionThreshold(threshold)
+    diffusion.Update()
+    return np.array(vtk_to_numpy(diffusion.GetOutput().GetPointData().GetScalars()).reshape(u.shape))
+
+
 def _opencv(u: np.ndarray, strength: float) -> np.ndarray:
     import cv2
 
@@ -167,6 +182,7 @@ OTHERS: tuple[tuple[str, str, Other, tuple[tuple[float, ...], ...]], ...] = (
     ("SimpleITK, curvature", "SimpleITK", _itk, ((1.5, 3.0, 6.0, 12.0, 24.0, 48.0), (10.0, 20.0, 40.0, 80.0))),
     ("DIPlib, Perona-Malik", "diplib", _diplib, (_CONTRASTS, _STEPS)),
     ("MedPy, Perona-Malik", "medpy", _medpy, (_CONTRASTS, _STEPS)),
+    ("VTK, anisotropic diffusion", "vtkmodules", _vtk, ((18.0, 27.0, 40.0, 50.0, 60.0, 90.0), (2.0, *_STEPS))),
     ("OpenCV, non-local means", "cv2", _opencv, ((10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0),)),
     ("scikit-image, total variation", "skimage", _skimage, ((10.0, 15.0, 20.0, 30.0, 40.0, 60.0),)),
 )
