@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from mmap import mmap
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,25 +50,35 @@ def by_nearness(items: Sequence[Any], trial: Trial) -> list[int]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             weights[node.name.lstrip("_")] += 1
     weights[trial.mutant.function.strip("_")] += 3
-    seen: dict[str, int] = {}
-
-    def score(text: str) -> int:
-        if text not in seen:
-            seen[text] = sum(weights[word] for word in set(re.findall(r"[a-zA-Z]\w*", text)) & weights.keys())
-        return seen[text]
-
-    texts = {item.path: item.path.read_text(encoding="utf-8") for item in items}
     cases: Counter[object] = Counter()
     ranks = []
     for number, item in enumerate(items):
-        function = getattr(item, "function", None)
-        own = item.path == trial.path
-        words = inspect.getsource(function) if function else str(getattr(item, "dtest", None) and item.dtest.docstring)
-        cases[function or item.nodeid] += 1
-        far = cases[function or item.nodeid] > ALIKE
-        titled = trial.path.stem in item.path.stem
-        ranks.append((far, not own, -(2 * score(words) + score(texts[item.path]) + 4 * titled), number))
+        own, all_words = _words(item.nodeid, item), _words_of(item.path)
+        cases[own] += 1
+        score = 2 * sum(weights[word] for word in own & weights.keys())
+        score += sum(weights[word] for word in all_words & weights.keys()) + 4 * (trial.path.stem in item.path.stem)
+        ranks.append((cases[own] > ALIKE, item.path != trial.path, -score, number))
     return [rank[-1] for rank in sorted(ranks)]
+
+
+def _words(name: str, item: Any) -> frozenset[str]:
+    """The words of a test or an example; cases of one test share one set."""
+    code = getattr(getattr(item, "function", None), "__code__", name)
+    if code not in _KNOWN:
+        function = getattr(item, "function", None)
+        text = (
+            inspect.getsource(function) if function else str(getattr(getattr(item, "dtest", None), "docstring", name))
+        )
+        _KNOWN[code] = frozenset(re.findall(r"[a-zA-Z]\w*", text)) | {name.partition("[")[0]}
+    return _KNOWN[code]
+
+
+_KNOWN: dict[object, frozenset[str]] = {}
+
+
+@cache
+def _words_of(path: Path) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-zA-Z]\w*", path.read_text(encoding="utf-8")))
 
 
 class _End(NamedTuple):

@@ -159,6 +159,9 @@ def _session(work: Work) -> object:
     faults: list[str] = []
 
     class Copies:
+        def pytest_internalerror(self, excrepr: Any) -> None:
+            faults.append(str(excrepr))
+
         def pytest_collectreport(self, report: Any) -> None:
             if report.failed:
                 faults.append(f"{report.nodeid}: {report.longreprtext.splitlines()[-1]}")
@@ -187,7 +190,7 @@ def _session(work: Work) -> object:
     tracing: AbstractContextManager[set[Line]] = nullcontext(set()) if work.near else lines_run(str(work.source))
     on_import = tracing.__enter__()
     _pytest(work.places, [Copies()])
-    return result[0] if result else f"they cannot be collected, {'; '.join(faults)}"
+    return result[0] if result else f"they cannot be run, {'; '.join(faults)}"
 
 
 def _import_all(folder: Path) -> None:

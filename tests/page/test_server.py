@@ -2,6 +2,7 @@
 
 import hashlib
 import http.client
+import inspect
 import os
 import socket
 import subprocess
@@ -13,11 +14,16 @@ from pathlib import Path
 
 import pytest
 
+from whorl.cli import page
 from whorl.errors import FileError
 from whorl.page import STATIC, copy_site, make_server
 from whorl.page import server as module
 
 WEB = Path(__file__).parents[2] / "web"
+
+
+def test_the_usual_port_is_the_one_in_the_help() -> None:
+    assert f"Default: {module.PREFERRED_PORT}, or a free one." in inspect.getsource(page)
 
 
 @pytest.fixture
