@@ -100,7 +100,7 @@ def try_near(items: list[Any], work: Work) -> Outcome:
         if test not in healthy:
             allowed = 4 * work.longest + COMPILING * work.compiled
             end = in_a_process(_maybe_anew(work, partial(_row, items, [test], work, {}, {}, at)), allowed)
-            healthy[test] = math.inf if end is None or end.place == 0 else end.seconds
+            healthy[test] = end.seconds if isinstance(end, _End) and end.place else math.inf
         return healthy[test]
 
     noticing: dict[Path, list[int]] = {}  # the tests that noticed faults of a file so far, the last one first

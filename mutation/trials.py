@@ -385,8 +385,8 @@ def answer(child: int, reading: int, patience: float | None = None) -> object:
 
 
 def in_a_process(work: Callable[[], object], seconds: float | None = None) -> object:
-    """What the work returns within so much time of a processor; on a busy machine that takes several times as long."""
-    return answer(*start(work, seconds), None if seconds is None else 10 * seconds)
+    """What the work returns within so much time of a processor; on a busy machine that takes many times as long."""
+    return answer(*start(work, seconds), None if seconds is None else 100 * seconds)
 
 
 def _end_with(parent: int) -> None:
