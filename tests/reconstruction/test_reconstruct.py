@@ -1,6 +1,7 @@
 """Pictures from indirect measurements: every kind of A, every kind of array, and a sentence for what cannot be done."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 import whorl
 from whorl.errors import ShapeError
 from whorl.reconstruction import Blur, Coarser, Masked, Measurement, ParallelBeam, RadialFourier, minimiser
+from whorl.reconstruction.weights import _by_stein
 
 SIDE = 24
 KERNEL = torch.outer(torch.tensor([1.0, 2.0, 1.0]), torch.tensor([1.0, 1.0, 1.0, 1.0, 1.0])) / 20
@@ -138,6 +140,34 @@ def test_steins_estimate_finds_a_weight_nearly_as_good_as_the_best(scene):
 
     risks = [risk(minimiser(within, y, model, 6.0, weight, tolerance=1e-3)) for weight in np.geomspace(0.3, 100, 9)]
     assert risk(chosen) <= 1.3 * min(risks)
+
+
+@pytest.mark.parametrize(
+    ("risk", "expected"),
+    [
+        (lambda place: (place + 2.3) ** 2 + 5, math.exp(-2.3)),
+        (lambda place: (place - 1.9) ** 2 + 5, math.exp(1.9)),  # the other way
+        (lambda place: (place + 0.2) ** 2 + 5, math.exp(-0.2)),
+        (lambda place: 100 + place, 2.0**-8),  # as far as it goes
+    ],
+)
+def test_the_weight_is_the_lowest_point_of_the_estimate(risk, expected):
+    """Where data are not moved, the estimate is the squared remainder: here any function of the weight's logarithm."""
+
+    class Told:
+        y, deviation = torch.ones(1, 1, 4, 4, dtype=torch.float64), 1.0
+
+        def solve(self, weight, start, moved=None):
+            return SimpleNamespace(u=start if moved is not None else torch.full_like(self.y, math.log(weight)))
+
+        def forward(self, u):
+            return u
+
+        def remainder(self, u):
+            return math.sqrt(risk(float(u.mean())))
+
+    weight, _ = _by_stein(Told(), 1.0, 1.0, Told.y)
+    assert weight == pytest.approx(expected, rel=1e-9)
 
 
 def test_turned_data_have_the_turned_picture(scene):
