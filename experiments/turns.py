@@ -3,10 +3,11 @@
 ``python -m experiments.turns settings`` measures models at settings of their own: every law, sigma and cell at the
 contrast and time that are best by PSNR. ``python -m experiments.turns defaults`` measures what people get:
 ``whorl.diffuse`` with the noise told, and with nothing told; ``others`` the same beside other libraries, as ``whorl
-invariance`` does. ``goals`` measures edge-enhancing diffusion at its best, a convex law on smooth pictures,
-photographs (``--data`` names a folder of pictures) and what the wide cell costs; ``eed`` measures edge-enhancing
-diffusion in one setting for all scenes. Each writes a file into ``experiments/results``, and ``python
-docs/figures/turns.py`` makes figure and tables of them. The scene is a disc and bars with edges of 0.7 pixels under
+invariance`` does, and ``levels`` on further scenes, under less and more noise. ``goals`` measures edge-enhancing
+diffusion at its best, a convex law on smooth pictures, and photographs (``--data`` names a folder of pictures);
+``eed`` edge-enhancing diffusion in one setting for all scenes; ``finer`` the smooth pictures on finer grids; ``costs``
+what the wide cell costs. Each writes a file into ``experiments/results``, and ``python docs/figures/turns.py`` makes
+figure and tables of them. The scene is a disc and bars with edges of 0.7 pixels under
 noise of deviation 20, made of 2,500 waves up to 0.45 cycles per pixel, which have values on both lattices; other
 seeds, edges and spectra decide whether a setting is good.
 """
@@ -112,17 +113,37 @@ def _diffused(u: Tensor, **options: Any) -> Tensor:
     return torch.from_numpy(whorl.diffuse(u[0, 0].numpy(), **options))[None, None]
 
 
+LEVELS = (
+    (0.5, 0.5, 20, 100), (0.5, 0.45, 20, 101), (0.5, 0.4, 20, 102), (0.5, 0.3, 20, 103), (0.7, 0.5, 20, 104),
+    (1.0, 0.4, 20, 105), (1.5, 0.5, 20, 106), (1.5, 0.3, 20, 107), (0.7, 0.45, 10, 108), (0.5, 0.5, 10, 109),
+    (1.0, 0.3, 10, 110), (1.5, 0.45, 10, 111), (0.7, 0.45, 30, 112), (0.5, 0.5, 30, 113), (1.0, 0.3, 30, 114),
+    (1.5, 0.45, 30, 115), (0.5, 0.35, 30, 116),
+)  # fmt: skip
+"""Edges, cutoffs, noise and seeds, none of which was looked at before settings were chosen."""
+
+
 @torch.no_grad()
-def defaults(**options: Any) -> None:
-    """What people get, over seeds, edges and spectra."""
+def what_people_get(sight: Sight, **options: Any) -> list[dict[str, Any]]:
+    """The default filter with the noise told, and with nothing told."""
     found = []
-    for edge, cutoff, seed in SCENES:
-        sight = Sight(edge=edge, cutoff=cutoff, seed=seed)
-        for noise in (sight.deviation, None):
-            row = measured(lambda u, noise=noise: _diffused(u, noise=noise, **options), sight)
-            found.append(rounded({"edge": edge, "cutoff": cutoff, "seed": seed, "told": noise is not None, **row}))
-            print(json.dumps(found[-1]), flush=True)
-    written("turns_defaults.json", "defaults", found)
+    for noise in (sight.deviation, None):
+        row = measured(lambda u, noise=noise: _diffused(u, noise=noise, **options), sight)
+        scene = {"edge": sight.edge, "cutoff": sight.cutoff, "noise": sight.deviation, "seed": sight.seed}
+        found.append(rounded({**scene, "told": noise is not None, **row}))
+        print(json.dumps(found[-1]), flush=True)
+    return found
+
+
+def defaults() -> None:
+    """What people get, over seeds, edges and spectra."""
+    sights = (Sight(edge=edge, cutoff=cutoff, seed=seed) for edge, cutoff, seed in SCENES)
+    written("turns_defaults.json", "defaults", [row for sight in sights for row in what_people_get(sight)])
+
+
+def levels() -> None:
+    """What people get under less and more noise."""
+    sights = (Sight(edge, float(noise), cutoff, seed) for edge, cutoff, noise, seed in LEVELS)
+    written("turns_levels.json", "levels", [row for sight in sights for row in what_people_get(sight)])
 
 
 EED: dict[str, Any] = {"diffusivity": "rational", "sigma": 1.0, "cell": "wide"}
@@ -156,15 +177,26 @@ def others() -> None:
     written("turns_others.json", "others", found, versions=versions)
 
 
-def smooth(contrast: float, time: float, seed: int, **options: Any) -> float:
-    """The turn error of the convex law on waves up to 0.1 cycles per pixel."""
-    waves = Waves(40.0, seed=seed, count=200, cutoff=0.1)
+def smooth(contrast: float, time: float, seed: int, cutoff: float = 0.1, **options: Any) -> float:
+    """The turn error of the convex law on waves up to the cutoff, in cycles per pixel."""
+    waves = Waves(40.0, seed=seed, count=200, cutoff=cutoff)
     flow = whorl.models.build("perona-malik", diffusivity="charbonnier", contrast=contrast, **options)
     errors = turn_error(lambda u: flow(u, time), scene=waves, turns=tuple(untold.TURNS.values()), margin=28)
     return max(error.relative for error in errors)
 
 
-def cost(name: str, channels: int, repetitions: int = 7, **options: Any) -> float:
+def finer() -> None:
+    """The same smooth pictures on grids that are two and four times finer, at the same contrast and time in length."""
+    found = []
+    for contrast, scale in itertools.product((6.0, 2.0), (1, 2, 4)):
+        c, time, cutoff = contrast / scale, 2.0 * scale**2, 0.1 / scale
+        errors = {cell: smooth(c, time, 0, cutoff=cutoff, **options) for cell, options in CELLS.items()}
+        found.append({"contrast": contrast, "finer": scale, **{cell: round(each, 5) for cell, each in errors.items()}})
+        print(json.dumps(found[-1]), flush=True)
+    written("turns_finer.json", "finer", found)
+
+
+def cost(name: str, channels: int, repetitions: int = 5, **options: Any) -> float:
     """Processor time per unit of diffusion time on the wide cell over that on the compact one, medians in turns."""
     u = 20 * torch.randn(1, channels, 512, 512, generator=torch.Generator().manual_seed(0)) + 120
     pair = [whorl.models.build(name, contrast=6.0, **options, **cell) for cell in CELLS.values()]
@@ -192,6 +224,19 @@ def photographs(folder: Path, every: int = 8, noise: float = 25.0) -> dict[str, 
     return {"pictures": len(gains), "now": np.mean(means), "gain": np.mean(gains), "least": min(gains)}
 
 
+def costs() -> None:
+    """What the wide cell costs beside the compact one."""
+    found: list[dict[str, Any]] = []
+    for name, channels, options in (
+        ("perona-malik", 1, {}), ("gerig", 3, {}), ("weickert-brox", 1, {}), ("weickert-brox", 3, {}),
+        ("gerig", 3, {"sigma": 1.0}), ("weickert-brox", 1, {"sigma": 1.0}), ("weickert-brox", 3, {"sigma": 1.0}),
+        ("eed", 1, {"sigma": 1.0}), ("eed", 3, {"sigma": 1.0}),
+    ):  # fmt: skip
+        found.append(rounded({"cost": name, "channels": channels, **options, "ratio": cost(name, channels, **options)}))
+        print(json.dumps(found[-1]), flush=True)
+    written("turns_costs.json", "costs", found)
+
+
 def goals(data: Path | None = None) -> None:
     """One row for each figure.
 
@@ -210,12 +255,6 @@ def goals(data: Path | None = None) -> None:
     for (contrast, time), seed in itertools.product(((11.5, 6.0), (9.0, 8.0), (6.0, 2.0), (2.0, 2.0)), (0, 1)):
         errors = {cell: smooth(contrast, time, seed, **options) for cell, options in CELLS.items()}
         told({"convex law": "smooth", "contrast": contrast, "time": time, "seed": seed, **errors})
-    for name, channels, options in (
-        ("perona-malik", 1, {}), ("gerig", 3, {}), ("weickert-brox", 1, {}), ("weickert-brox", 3, {}),
-        ("gerig", 3, {"sigma": 1.0}), ("weickert-brox", 1, {"sigma": 1.0}), ("weickert-brox", 3, {"sigma": 1.0}),
-        ("eed", 1, {"sigma": 1.0}), ("eed", 3, {"sigma": 1.0}),
-    ):  # fmt: skip
-        told({"cost": name, "channels": channels, **options, "wide/compact": cost(name, channels, **options)})
     if data is not None:
         told({"photographs": data.name, **photographs(data)})
     written("turns_goals.json", "goals" if data is None else f"goals --data {data.name}", found)
@@ -223,11 +262,12 @@ def goals(data: Path | None = None) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("settings", "defaults", "others", "goals", "eed"))
+    parser.add_argument("what", choices=("settings", "defaults", "levels", "others", "goals", "finer", "costs", "eed"))
     parser.add_argument("--data", type=Path)
     torch.set_num_threads(1)
     chosen = parser.parse_args()
     if chosen.what == "goals":
         goals(chosen.data)
     else:
-        {"settings": settings, "defaults": defaults, "others": others, "eed": eed}[chosen.what]()
+        commands = {"settings": settings, "defaults": defaults, "levels": levels, "others": others, "costs": costs}
+        (commands | {"eed": eed, "finer": finer})[chosen.what]()

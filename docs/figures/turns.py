@@ -52,40 +52,95 @@ def short(rows: list[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
         yield name, *(f"{r['psnr']:.1f} dB, {r['3-4-5']:.4f}" for r in chosen)
 
 
-def goals() -> Iterable[tuple[str, str, str]]:
-    """What was wanted of the scenes, smooth pictures, photographs and times, and what was measured."""
-    scenes, others = measured("turns_defaults.json"), measured("turns_goals.json")
-    pairs = list(zip(scenes[::2], scenes[1::2], strict=True))
-    told = [pair[0] for pair in pairs]
-    dB, edges = [row["psnr"] for row in told], [row["edge"] for row in told]
-    yield "goal", "wanted", "measured"
-    yield (
-        f"noise told, {len(told)} scenes with edges of {min(edges)} to {max(edges)}", "34.5 dB, 0.02",
-        f"{min(dB):.1f} to {max(dB):.1f} dB, {min(map(worst, told)):.3f} to {max(map(worst, told)):.3f}",
-    )  # fmt: skip
+def command_of(name: str) -> str:
+    """What made a result file, less what all such commands begin with."""
+    command: str = json.loads((RESULTS / name).read_text(encoding="utf-8"))["command"]
+    return f"``{command.removeprefix('python -m experiments.turns ')}``"
+
+
+def goals() -> Iterable[tuple[str, ...]]:
+    """What was wanted, what was measured, and the command that measures it."""
+    yield "goal", "wanted", "measured", "command"
+    for file, rows in (
+        ("turns_defaults.json", scenes), ("turns_levels.json", levels), ("turns_eed.json", one_setting),
+        ("turns_goals.json", others), ("turns_costs.json", costs), ("turns_others.json", peers),
+    ):  # fmt: skip
+        for row in rows(measured(file)):
+            yield *row, command_of(file)
+
+
+def span(values: list[float], digits: int) -> str:
+    """From the least to the largest."""
+    return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
+
+
+def told_and_not(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    """The rows with the noise told, and how much worse the others are at most."""
+    told = rows[::2]
+    pairs = list(zip(told, rows[1::2], strict=True))
     lost, more = max(a["psnr"] - b["psnr"] for a, b in pairs), max(worst(b) - worst(a) for a, b in pairs)
-    yield "nothing told, all scenes, less than told", "0.3 dB, 0.005", f"{lost:.2f} dB, {more:.4f}"
-    for row in measured("turns_eed.json"):
+    return told, f"{lost:.2f} dB, {more:.4f}"
+
+
+def scenes(rows: list[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
+    """What people get on the scenes that decide."""
+    told, less = told_and_not(rows)
+    name = (
+        f"noise told, {len(told)} scenes with edges of {min(r['edge'] for r in told)} to {max(r['edge'] for r in told)}"
+    )
+    reached = f"{span([r['psnr'] for r in told], 1)} dB, {span([worst(r) for r in told], 3)}"
+    yield name, "34.5 dB, 0.02", reached
+    yield "nothing told, the same scenes, less than told", "0.3 dB, 0.005", less
+
+
+def levels(rows: list[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
+    """The same on scenes that were not looked at before, by level of noise."""
+    for noise in (20.0, 10.0, 30.0):
+        told, less = told_and_not([row for row in rows if row["noise"] == noise])
+        reached = f"{span([r['psnr'] for r in told], 1)} dB, {span([worst(r) for r in told], 3)}; untold less {less}"
+        yield f"noise {noise:g}, {len(told)} further scenes", "34.5 dB, 0.02" if noise == 20 else "–", reached
+
+
+def one_setting(rows: list[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
+    """Edge-enhancing diffusion in one setting for all scenes."""
+    for row in rows:
         name = f"``eed``, contrast {row['contrast']} of the noise, time {row['time']:g}, edges of {row['edge']}"
-        yield (
-            f"{name}, noise up to {row['cutoff']}", "37.2 dB and 0.0125 at once",
-            f"{row['psnr']:.1f} dB, {worst(row):.4f}",
-        )  # fmt: skip
-    for row in others:
+        reached = f"{row['psnr']:.1f} dB, {worst(row):.4f}"
+        yield f"{name}, noise up to {row['cutoff']}", "37.2 dB and 0.0125 at once", reached
+
+
+def others(rows: list[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
+    """Edge-enhancing diffusion at its best, smooth pictures, photographs."""
+    for row in rows:
         if row.get("model") == "eed":
             name = f"``eed``, rational, edges of {row['edge']}, noise up to {row['cutoff']}"
             yield f"{name}, at its best", "–", f"{row['psnr']:.1f} dB, {row['3-4-5']:.4f}, {row['5-12-13']:.4f}"
         elif "convex law" in row:
             name = f"smooth, convex law, contrast {row['contrast']:g}, time {row['time']:g}, seed {row['seed']}"
             yield name, "0.002", f"{row['wide']:.4f} (compact {row['compact']:.4f})"
-        elif "cost" in row:
-            name = f"``{row['cost']}``, {'grey' if row['channels'] == 1 else 'colour'}" + ", presmoothed" * (
-                "sigma" in row
-            )
-            yield f"wide over compact cell: {name}", "2.4", f"{row['wide/compact']:.1f}"
         else:
             gained = f"{row['gain']:.2f} dB more, the least gain {row['least']:.2f} dB"
             yield f"{row['pictures']} of {row['photographs']}, noise 25", "0.15 dB more, none 0.2 dB worse", gained
+
+
+def costs(rows: list[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
+    """Times on the wide cell over those on the compact one."""
+    for row in rows:
+        name = f"``{row['cost']}``, {'grey' if row['channels'] == 1 else 'colour'}{', presmoothed' * ('sigma' in row)}"
+        yield f"wide over compact cell: {name}", "2.4", f"{row['ratio']:.1f}"
+
+
+def peers(rows: list[dict[str, Any]]) -> Iterable[tuple[str, str, str]]:
+    """The smallest turn error at such a PSNR: nobody else has both at once."""
+    errors = {row["name"]: max(row["errors"].values()) for row in rows if row["told"].startswith("best of")}
+    mine = next(row for row in rows if row["told"] == "nothing")
+    rivals = [r for r in rows if "," in r["name"]]
+    closest, best = min(rivals, key=lambda r: errors[r["name"]]), max(rivals, key=lambda r: r["psnr"])
+    yield (
+        "default filter, nothing told, beside other libraries at their best", "smaller error at each PSNR",
+        f"{mine['psnr']:.1f} dB, {max(mine['errors'].values()):.4f}; {closest['name']}: {closest['psnr']:.1f} dB, "
+        f"{errors[closest['name']]:.4f}; {best['name']}: {best['psnr']:.1f} dB, {errors[best['name']]:.4f}",
+    )  # fmt: skip
 
 
 def main() -> None:
@@ -111,7 +166,9 @@ def main() -> None:
     table("turns.csv", [COLUMNS, *cells])
     table("turns-short.csv", short(rows))
     table("turns-goals.csv", goals())
-    others = [
+    finer = ([row[key] for key in ("contrast", "finer", "compact", "wide")] for row in measured("turns_finer.json"))
+    table("turns-finer.csv", [("contrast", "pixels per pixel before", "compact cell", "wide cell"), *finer])
+    libraries = [
         (
             r["name"],
             r["told"],
@@ -120,7 +177,7 @@ def main() -> None:
         )
         for r in measured("turns_others.json")
     ]
-    table("turns-others.csv", [("filter", "told", "PSNR", "turned 3-4-5", "turned 5-12-13"), *others])
+    table("turns-others.csv", [("filter", "told", "PSNR", "turned 3-4-5", "turned 5-12-13"), *libraries])
 
 
 if __name__ == "__main__":
