@@ -266,8 +266,8 @@ def denoise(
     True
     """
     validation.number(strength, "strength", "denoise", 0.0, 1.0)
-    sides = validation.spacing(1.0 if spacing is None else spacing, "denoise").along(3)
-    uneven = len({*sides}) > 1
+    told_sides = validation.spacing(1.0 if spacing is None else spacing, "denoise")
+    uneven = len({*told_sides}) > 1
     if network is not None and not isinstance(noise, NoiseModel | str) and not uneven:
         # A wrong axis has no channels here, and is refused like all that is wrong with the image.
         count = [] if channel_axis is None else [*getattr(image, "shape", ())][channel_axis:][:1]
@@ -275,6 +275,7 @@ def denoise(
         how: dict[str, Any] = {"channel_axis": channel_axis, "page_axis": page_axis, "device": device}
         return cast(Array, told.denoise(image, noise, strength=strength, **how))
     u = to_tensor(image, channel_axis, "denoise", page_axis)
+    sides = validation.sides(told_sides, u.dim() - 2, "denoise")
     check_dimension(u, 3 if uneven else u.dim() - 2, image.shape)
     if adapt and u.dim() == 5:
         raise ValueError("denoise: adapt=True is for pictures. Leave it out for a volume.")

@@ -121,6 +121,8 @@ def diffuse(
     u = to_tensor(image, channel_axis, page_axis=page_axis)
     if channel_axis is None and page_axis is None and u.dim() == 5 and not policy.sized:
         check_volume(image.shape, "diffuse")
+    if spacing is not None:
+        validation.sides(spacing, u.dim() - 2, "diffuse")
     built, chosen = policy.chosen(lambda: samples_of(u), policy.space(u.dim() - 2))
     target = device_of(device, u.device)
     with torch.no_grad():

@@ -245,3 +245,11 @@ def test_a_killed_run_goes_on(tmp_path):
     expected = whorl.diffuse(data, "eed", contrast=300.0, time=2.0)
     assert np.array_equal(zarr.open(tmp_path / "out.zarr", mode="r")[...], expected)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.zarr", "v.zarr"]
+
+
+def test_networks_refuse_a_volume_of_a_few_slices(tmp_path, whorl_command):
+    nibabel.save(nibabel.Nifti1Image(samples((9, 9, 2)), np.eye(4)), tmp_path / "in.nii")
+    answer = whorl_command("denoise", "--noise", "10", tmp_path / "in.nii", tmp_path / "out.nii")
+    assert answer.code == 2
+    assert "at least 5 voxels along each axis" in answer.err
+    assert not (tmp_path / "out.nii").exists()

@@ -183,8 +183,17 @@ def test_a_volume_with_long_voxels_turns_with_its_axes():
 def test_a_spacing_that_cannot_be_is_refused():
     noisy = tomogram(12, noise=20.0).noisy[0, 0].numpy()
     with pytest.raises(ShapeError, match="expected a volume"):
+        whorl.denoise(noisy[0], 20.0, spacing=(2, 1))
+    with pytest.raises(ValueError, match="spacing has 3 sizes, and the image 2 axes of space"):
         whorl.denoise(noisy[0], 20.0, spacing=(2, 1, 1))
     with pytest.raises(ValueError, match="is for pictures"):
         whorl.denoise(noisy, 20.0, network="photo-grey", spacing=(2, 1, 1))
     with pytest.raises(ValueError, match="spacing"):
         whorl.denoise(noisy, 20.0, spacing=(2, 0, 1))
+
+
+@pytest.mark.parametrize("remove", [whorl.denoise, whorl.diffuse])
+def test_a_spacing_with_too_few_sizes_is_refused(remove):
+    volume = np.random.default_rng(0).normal(100, 10, (8, 9, 9)).astype(np.float32)
+    with pytest.raises(ValueError, match="spacing has 2 sizes, and the image 3 axes of space"):
+        remove(volume, spacing=(4.0, 1.0))

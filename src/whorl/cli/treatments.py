@@ -19,6 +19,7 @@ from whorl.foundations import validation
 from whorl.large import Stage, denoising_stages, stages
 from whorl.large.pictures import sample_blocks
 from whorl.large.volumes import sample_boxes
+from whorl.networks.trained import check_thickness
 
 
 class Treatment(ABC):
@@ -142,6 +143,8 @@ class ByNetwork(Spaced, Treatment):
     def volume(self, file: VolumeFile) -> tuple[Sequence[Stage], dict[str, Any]]:
         """What removes the noise of the volumes of a file, in windows; all of them have one noise."""
         aspect = self.voxel(file)
+        size = " x ".join(map(str, reversed(file.shape)))
+        check_thickness(file.shape, f"and {file.path} has {size}. whorl filter takes such.")
         policy = replace(self.policy, dimension=3, spacing=aspect)
         samples = list(_tensors(lambda: sample_boxes(file))())
         measured, eight_bits = policy.measured(lambda: samples), file.dtype == "uint8"

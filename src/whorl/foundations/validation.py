@@ -167,6 +167,17 @@ def spacing(value: Any, caller: str) -> Spacing:
     return Spacing(number(h, "spacing", caller, 0.0, open_low=True) for h in sizes)
 
 
+def sides(value: Any, dimension: int, caller: str) -> tuple[float, ...]:
+    """The sizes of a pixel or voxel along every axis of space, of which there are so many."""
+    given = spacing(value, caller)
+    if given.dimension not in (None, dimension):
+        raise ValueError(
+            f"{caller}: spacing has {given.dimension} sizes, and the image {dimension} axes of space. "
+            "Give one size for each, or one number for all."
+        )
+    return given.along(dimension)
+
+
 def outside() -> int:
     """The ``stacklevel`` for a warning that is to name the line of whoever called whorl."""
     frame, level = sys._getframe(1), 1

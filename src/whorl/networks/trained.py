@@ -5,7 +5,7 @@ They take NumPy arrays, too.
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,6 +51,8 @@ class Spec(ABC):
 
 THINNEST = 5
 """Voxels along each axis of a volume: with fewer there is no neighbourhood to tell noise from."""
+
+REMEDY = "For colour name the channel_axis, usually -1; for a stack the page_axis."
 
 ARCHITECTURES: dict[str, Spec] = {}
 """Architectures by name, of every kind: each kind adds its own."""
@@ -182,15 +184,15 @@ def check_dimension(u: Tensor, dimension: int, shape: Any) -> None:
     """Refuse pictures for a network of volumes, volumes for one of pictures, and volumes that are too thin."""
     if u.dim() != 2 + dimension:
         what = "a volume (z, y, x)" if dimension == 3 else "a picture (y, x)"
-        raise ShapeError(
-            f"denoise: expected {what}, got shape {tuple(shape)}. "
-            "For colour name the channel_axis, usually -1; for a stack the page_axis."
-        )
-    if dimension == 3 and min(u.shape[2:]) < THINNEST:
-        raise ShapeError(
-            f"denoise: a volume needs at least {THINNEST} voxels along each axis, got shape {tuple(shape)}. "
-            "For colour name the channel_axis, usually -1; for a stack the page_axis."
-        )
+        raise ShapeError(f"denoise: expected {what}, got shape {tuple(shape)}. {REMEDY}")
+    if dimension == 3:
+        check_thickness(u.shape[2:], f"got shape {tuple(shape)}. {REMEDY}")
+
+
+def check_thickness(shape: Sequence[int], told: str) -> None:
+    """Refuse a volume that is too thin for networks; the message ends with ``told``."""
+    if min(shape) < THINNEST:
+        raise ShapeError(f"denoise: a volume needs at least {THINNEST} voxels along each axis, {told}")
 
 
 def levels_told(noise: Any, u: Tensor, channel_axis: int | None, page_axis: int | None) -> tuple[Any, Tensor | None]:
