@@ -39,16 +39,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tests", nargs="*", default=QUICK, help="below tests; the quick folders unless given")
     parser.add_argument("--write", action="store_true", help="write lowest.md")
+    parser.add_argument("--keep", type=Path, help="a folder for the environments; those that lie there are taken")
     given = parser.parse_args()
     found = {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as emptied:
+        folder = given.keep or Path(emptied)
         for which in ("lowest", "newest"):
-            python = Path(folder) / which / "bin" / "python"
-            subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)
-            pip = [python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt"]
-            sign = "==" if which == "lowest" else ">="
-            wanted = [name + rule.replace(">=", sign) for name, rule in claimed().items() if name != "torch"]
-            subprocess.run([*pip, "torch", *wanted, *TOOLS], check=True)  # together: no tool may bring a newer version
+            python, ready = folder / which / "bin" / "python", folder / f"{which}.installed"
+            if not ready.exists():
+                install(python, "==" if which == "lowest" else ">=")
+                ready.touch()
             found[which] = versions(python), *tested(python, given.tests)
             print(which, *found[which][1:], sep="\n", flush=True)
     if given.write:
@@ -61,6 +61,14 @@ def main() -> None:
         raise SystemExit(1)
 
 
+def install(python: Path, sign: str) -> None:
+    """Make an environment with the lowest versions claimed, ``sign`` "==", or the newest."""
+    subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)
+    pip = [python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt"]
+    wanted = [name + rule.replace(">=", sign) for name, rule in claimed().items() if name != "torch"]
+    subprocess.run([*pip, "torch", *wanted, *TOOLS], check=True)  # together: no tool may bring a newer version
+
+
 def versions(python: Path) -> dict[str, str]:
     """What is installed of the packages that are claimed."""
     names = [re.split(r"\[", name)[0] for name in claimed()]
@@ -70,8 +78,8 @@ def versions(python: Path) -> dict[str, str]:
 
 
 def tested(python: Path, tests: list[str]) -> tuple[int, str]:
-    """Exit code and last line of the tests."""
-    command = [python, "-m", "pytest", "-q", *(f"tests/{name}" for name in tests)]
+    """Exit code and last line of the tests; none is ended for being slow, as the machine may be busy."""
+    command = [python, "-m", "pytest", "-q", "--timeout", "3600", *(f"tests/{name}" for name in tests)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     *lines, last = done.stdout.splitlines()

@@ -4,8 +4,9 @@
 anything was trained on or chosen by; Gaussian noise that everybody is told, and Rician noise. ``time``: processor
 microseconds a voxel in the same runs, and what 512 x 512 x 256 voxels would take. ``turns``: the error under turns of
 space, sheets with noise, nothing interpolated. ``spacing``: drawn volumes whose slices were averaged by twos, threes
-and fives, taken for cubes, resampled to cubes, slice by slice, and with the spacing told. BM4D is the package bm4d
-(4.2.5); it is left out where it is missing.
+and fives, taken for cubes, resampled to cubes, slice by slice, and with the spacing told. ``peers``: the two networks
+for volumes of Topaz (0.3.20) on the drawn tomogram, at noise as strong as that of tomograms, too. BM4D is the package
+bm4d (4.2.5); it is left out where it is missing.
 Results go to results/volumes.json.
 """
 
@@ -84,6 +85,25 @@ def quality() -> dict[str, Any]:
                 row["volume-5k, nothing told"] = psnr(whorl.denoise(rician), clean)
                 told[f"{name}, Rician noise {level:g}"] = {"noisy": psnr(rician, clean), **row}
                 print("Rician", row, flush=True)
+    return told
+
+
+def peers() -> dict[str, Any]:
+    """PSNR in dB of the networks of Topaz, which measure mean and deviation of the volume, beside ours.
+
+    They take the volume whole: in pieces, as they would by themselves, their margins of zeros cost another 4 dB here.
+    """
+    from topaz.denoise import Denoise3D
+
+    clean, told = volumes()["tomogram"], {}
+    theirs = {name: Denoise3D(name, dims=3) for name in ("unet-3d-10a", "unet-3d-20a")}
+    for level in (10.0, 20.0, 40.0):
+        noisy = clean + np.random.default_rng(5).normal(0, level, (2, *clean.shape)).astype(np.float32)[0]
+        row = {"noisy": psnr(noisy, clean)}
+        row |= {name: psnr(whorl.denoise(noisy, level, network=name), clean) for name in ("volume-5k", "volume-30k")}
+        row |= {name: psnr(each.denoise(noisy, patch_size=0), clean) for name, each in theirs.items()}
+        told[f"tomogram, noise {level:g}"] = row
+        print(level, row, flush=True)
     return told
 
 
