@@ -197,3 +197,15 @@ def test_a_spacing_with_too_few_sizes_is_refused(remove):
     volume = np.random.default_rng(0).normal(100, 10, (8, 9, 9)).astype(np.float32)
     with pytest.raises(ValueError, match="spacing has 2 sizes, and the image 3 axes of space"):
         remove(volume, spacing=(4.0, 1.0))
+
+
+@pytest.mark.parametrize("name", volume_networks())
+def test_compiled_loops_agree_with_the_convolutions(name):
+    pytest.importorskip("numba")
+    network, u = whorl.load(name), 255 * torch.rand(2, 1, 18, 34, 7, generator=torch.Generator().manual_seed(4))
+    with torch.no_grad():
+        found = []
+        for engine in ("reference", "numba"):
+            network.engine = engine
+            found.append(network(u, 20.0))
+    torch.testing.assert_close(found[1], found[0], rtol=0, atol=2e-3)

@@ -58,6 +58,9 @@ def table() -> str:
     parts, rows = REGISTRY.values(), {"": list(REGISTRY)}
     rows |= {title: [part.gives(form) or "-" for part in parts] for title, form in _examples().items()}
     rows["learned blocks"] = ["all" if part.learned is None else part.learned.gives for part in parts]
+    rows["learned blocks in space"] = [
+        "all" if part.learned is None else "value" if part.learned.space else "-" for part in parts
+    ]
     rows["bits"] = [", ".join(kind.removeprefix("float") for kind in part.dtypes) or "any" for part in parts]
     return "\n".join(f"{title:33}{''.join(f'{word:11}' for word in words)}".rstrip() for title, words in rows.items())
 

@@ -105,7 +105,8 @@ class Learned:
     """Which learned blocks there are loops for, in float32: fields of the orders 0, 1 and 2, and gates up to ``rho``.
 
     Channels and fields are multiples of these numbers, and at most so many; ``alike`` says that both operators have as
-    many stencils of each order, ``profiles`` how many, where that is given.
+    many stencils of each order, ``profiles`` how many, where that is given; ``space`` that there are loops for volumes,
+    of values alone.
     """
 
     channels: int = 1
@@ -115,11 +116,14 @@ class Learned:
     alike: bool = True
     profiles: tuple[int, ...] = ()
     gives: str = "value"
+    space: bool = False
 
     def lacks(self, form: GatedForm, u: Tensor, learning: bool = False) -> str:
         """What is missing for a block on a stream (and its derivative, when learning); empty if nothing is."""
         if not u.numel():
             return f"a stream of shape {tuple(u.shape)} is empty"
+        if form.dimension == 3 and (learning or not self.space):
+            return "a learned block in space has no compiled form" + " of its derivative" * self.space
         if {(u.dtype, u.device)} | form.kinds != {(torch.float32, u.device)}:
             return "a learned block has a compiled form in float32 alone, with its weights where the stream is"
         profiles, orders = (form.analysis.profiles, form.synthesis.profiles), len(form.fields)
@@ -239,7 +243,7 @@ REGISTRY = {
             ),
             Loops((*VARIATIONAL, *EDGES), dimension=3, cells=("wide",), rho=-1, structures="one"),
         ),
-        learned=Learned(channels=2, gives="back"),
+        learned=Learned(channels=2, gives="back", space=True),
         energies=True,
     ),
     "triton": Capabilities(

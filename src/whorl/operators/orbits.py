@@ -33,8 +33,8 @@ TWICE_ODD = ((1, 1), (2, 2), (1, 2))
 class Factors(NamedTuple):
     """An operator in two factors: few stencils, the same for all channels, and a mixing of their responses.
 
-    ``taps`` holds six coefficients for each stencil, ``mixing`` the numbers ``(fields, channels, profiles)`` of every
-    order.
+    ``taps`` holds six coefficients for each stencil of a picture, or those of volumes as they are, ``(k, 3, 3, 3)``;
+    ``mixing`` the numbers ``(fields, channels, profiles)`` of every order.
     """
 
     taps: NDArray[np.float32]
@@ -47,11 +47,19 @@ class Factors(NamedTuple):
 
 
 def factors(K: Fielded) -> Factors | None:
-    """The factors of an operator; None where there are none, as of stencils in space and streams of fields."""
-    if K.dimension != 2 or not isinstance(K, SteerableMap):
+    """The factors of an operator; None where there are none, as of large stencils in space and streams of fields."""
+    if not isinstance(K, SteerableMap) or (K.dimension == 3 and K.size != 3):
         return None
-    taps = coefficients([K.taps(order) for order in range(len(K.fields))])
+    each = [K.taps(order) for order in range(len(K.fields))]
+    whole = K.dimension == 3
+    taps = np.concatenate([_numbers(part) for part in each]) if whole else coefficients(each)
     return None if taps is None else Factors(taps, [weight.detach() for weight in K.mixing])
+
+
+def _numbers(taps: Tensor) -> NDArray[np.float32]:
+    """The stencils of volumes, one behind the other."""
+    numbers: NDArray[np.float32] = taps.detach().flatten(0, 1).float().cpu().numpy()
+    return numbers
 
 
 def padded(count: int) -> int:

@@ -44,6 +44,11 @@ class GatedForm:
     synthesis: Factors
     kinds: frozenset[tuple[torch.dtype, torch.device]]
 
+    @property
+    def dimension(self) -> int:
+        """2 for pictures, 3 for volumes."""
+        return 3 if self.analysis.taps.ndim == 4 else 2
+
 
 @dataclass(frozen=True, eq=False)
 class GatedStep:
@@ -126,7 +131,7 @@ class GatedStep:
     def _form(self) -> GatedForm | str:
         first, second = factors(self.analysis), factors(self.synthesis)
         if first is None or second is None:
-            return "stencils in space, larger than 5x5, of other orders, asymmetric or of fields have no compiled form"
+            return "stencils larger than 5x5 or 3x3x3, of other orders, asymmetric or of fields have no compiled form"
         kinds = frozenset((each.dtype, each.device) for each in self.parameters())
         return GatedForm(self.analysis.channels, self.analysis.fields, self.gate.rho, first, second, kinds)
 

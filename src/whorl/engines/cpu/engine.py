@@ -10,6 +10,7 @@ from torch import Tensor
 
 from whorl.energies.learned import EnergyAt, Regulariser
 from whorl.engines.base import Steps
+from whorl.engines.capabilities import VOLUME
 from whorl.engines.cpu.plane.by_strips import by_strips, diffusion_tensors
 from whorl.engines.cpu.plane.fields import fields_of, gradients
 from whorl.engines.cpu.plane.passes import held, in_passes
@@ -82,6 +83,10 @@ class NumbaEngine(ForwardEngine):
         return steps.one_by_one(u, lambda u, k: advance_volume(form, u, [pairs[k]], steer=steer))
 
     def apply(self, step: GatedStep, u: Tensor, numbers: GatedNumbers) -> Tensor:
+        if u.dim() == VOLUME:
+            from whorl.engines.cpu.learned.volumes import applied_in_space
+
+            return applied_in_space(step, u, numbers)
         from whorl.engines.cpu.learned.gated import applied
 
         return applied(step, u, numbers)
