@@ -22,3 +22,9 @@ def test_the_distance_from_bm4d() -> None:
     told = [row for name, row in FOUND["quality"].items() if "Rician" not in name]
     for method in ("volume-5k", "volume-30k"):
         assert f"- BM4D \N{MINUS SIGN} {-fmean(row[method] - row['bm4d'] for row in told):.2f} dB" in TEXT
+
+
+def test_the_networks_of_topaz() -> None:
+    for name, row in FOUND["peers"].items():
+        cells = "".join(f"\n     - {value:.2f}" for value in row.values())
+        assert f"* - {name.split()[-1]}{cells}" in TEXT
