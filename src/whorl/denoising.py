@@ -174,7 +174,8 @@ class Denoising:
 
         if not isinstance(noise, NoiseModel):
             ends = value_range(torch.cat([part.flatten() for part in samples]), eight_bits)
-            alone = Denoiser(network, noise, *ends, second=second, spacing=self.spacing)
+            apart = self.channels == "separate"
+            alone = Denoiser(network, noise, *ends, second=second, spacing=self.spacing, apart=apart)
             return Remover(common_denoiser(alone, grey, common(samples, noise)) if joint else alone)
         separate = channels > 1 and self.name(channels) != COLOUR and self.channels != "joint"
         found = real_denoiser(
@@ -272,8 +273,9 @@ def denoise(
         # A wrong axis has no channels here, and is refused like all that is wrong with the image.
         count = [] if channel_axis is None else [*getattr(image, "shape", ())][channel_axis:][:1]
         told = Denoising(network, channels=channels, adapt=adapt).loaded(*count or [1])
-        how: dict[str, Any] = {"channel_axis": channel_axis, "page_axis": page_axis, "device": device}
-        return cast(Array, told.denoise(image, noise, strength=strength, **how))
+        if channels != "separate" or not told.takes_colours:
+            how: dict[str, Any] = {"channel_axis": channel_axis, "page_axis": page_axis, "device": device}
+            return cast(Array, told.denoise(image, noise, strength=strength, **how))
     u = to_tensor(image, channel_axis, "denoise", page_axis)
     sides = validation.sides(told_sides, u.dim() - 2, "denoise")
     check_dimension(u, 3 if uneven else u.dim() - 2, image.shape)

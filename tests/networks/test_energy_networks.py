@@ -64,7 +64,7 @@ def test_bad_input_is_named():
     network = whorl.load("energy-convex")
     picture = torch.zeros(1, 1, 16, 16)
     with pytest.raises(ShapeError, match="1 channel"):
-        network(torch.zeros(1, 3, 16, 16), 25.0)
+        network(torch.zeros(1, 2, 16, 16), 25.0)
     with pytest.raises(ValueError, match="one level of noise"):
         network(picture)
     with pytest.raises(ValueError, match="one level of noise"):

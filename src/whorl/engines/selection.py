@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from whorl.energies.learned import EnergyAt, Regulariser
+from whorl.energies.learned import EnergyAt, OfColours, Regulariser
 from whorl.engines.base import Engine, Steps, known_by
 from whorl.engines.capabilities import VOLUME
 from whorl.engines.reference import ReferenceEngine
@@ -76,7 +76,7 @@ def apply(step: GatedStep, u: Tensor, numbers: GatedNumbers, engine: str = "auto
     return choose(step, u, engine, learning=step.learning(u, numbers)).apply(step, u, numbers)
 
 
-def energy(term: EnergyAt, u: Tensor, engine: str = "auto") -> Regulariser:
+def energy(term: EnergyAt | OfColours, u: Tensor, engine: str = "auto") -> Regulariser:
     """A learned energy, for pictures like this one, as the engine of that name computes it.
 
     >>> import torch, whorl
@@ -84,6 +84,8 @@ def energy(term: EnergyAt, u: Tensor, engine: str = "auto") -> Regulariser:
     >>> energy(term, torch.zeros(1, 1, 8, 8), "reference") is term
     True
     """
+    if isinstance(term, OfColours):
+        return term.by(lambda part: energy(part, u, engine))
     return choose(term, u, "reference" if transformed(u) and engine in ENGINES else engine).energy(term)
 
 

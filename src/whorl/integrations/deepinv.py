@@ -13,7 +13,7 @@ from torch import Tensor
 
 from whorl import engines
 from whorl.energies import EnergyAt, LearnedEnergy, minimise
-from whorl.energies.learned import Regulariser
+from whorl.energies.learned import OfColours, Regulariser
 from whorl.energies.minimise import STEPS, TOLERANCE
 from whorl.errors import ShapeError
 from whorl.models import Model
@@ -28,7 +28,8 @@ def denoiser(network: str | Path | TrainedNetwork) -> Any:
     """A ``deepinv.models.Denoiser``: ``denoiser(x, sigma)`` with pictures ``(n, c, y, x)`` from 0 to 1.
 
     ``sigma`` is one number, or one for each picture; levels that the network was not trained for are scaled to those
-    that it was. Networks for grey pictures take every channel for itself.
+    that it was. Networks for grey pictures take every channel for itself; learned
+    energies take three for colours, unless they are guided.
     """
     return _denoiser()(load(network) if isinstance(network, str | Path) else network)
 
@@ -52,7 +53,8 @@ def prior(energy: str | EnergyNetwork | LearnedEnergy | Model, noise: float | No
         )
     if noise is None:
         raise ValueError("deepinv.prior: a learned energy belongs to a level of noise. Give noise=, such as 25 / 255.")
-    return _prior()(learned.eval().at(noise * _WHITE), _WHITE, learned)
+    level = noise * _WHITE
+    return _prior()(learned.eval().at(level), _WHITE, learned, learned.of_colours(level))
 
 
 @cache
@@ -89,10 +91,12 @@ def _prior() -> Any:
     class WhorlPrior(base):  # type: ignore[misc]
         """An energy of whorl."""
 
-        def __init__(self, term: Regulariser, white: float, owner: torch.nn.Module) -> None:
+        def __init__(
+            self, term: Regulariser, white: float, owner: torch.nn.Module, colours: OfColours | None = None
+        ) -> None:
             super().__init__()
             self.explicit_prior = True
-            self.term, self.white, self.owner = term, white, owner
+            self.term, self.white, self.owner, self.colours = term, white, owner, colours
 
         def fn(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             """The energy of every picture of the batch."""
@@ -120,8 +124,9 @@ def _prior() -> Any:
 
         def _taken(self, x: Tensor) -> Regulariser:
             """The energy as an engine computes it, where no derivative is asked for."""
-            if torch.is_grad_enabled() or not isinstance(self.term, EnergyAt):
-                return self.term
-            return engines.energy(self.term, x)
+            term = self.colours if self.colours is not None and x.shape[1] == 3 else self.term
+            if torch.is_grad_enabled() or not isinstance(term, EnergyAt | OfColours):
+                return term
+            return engines.energy(term, x)
 
     return WhorlPrior

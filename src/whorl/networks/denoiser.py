@@ -37,7 +37,7 @@ class Denoiser:
     .. math:: u + \left(\frac{c\,\sigma}{s_0}\right)^2 (N(u;\, s_0) - u).
 
     A network trained for one level has the picture scaled to that. A network for grey pictures takes the channels of a
-    colour picture one by one; one for colour takes pictures with three channels alone.
+    colour picture one by one, unless it ``takes_colours``; one for colour takes pictures with three channels alone.
 
     Networks for volumes take voxels for cubes. Where voxels are r times as long along one axis as along the others, a
     network for pictures has the share 1 - 1/r, on the slices across that axis: neighbours in other slices tell little.
@@ -59,6 +59,8 @@ class Denoiser:
         The network for noise that is not white, or weak; of a volume the one for its slices.
     spacing : tuple of float
         The sides of a voxel, of which the ratio counts, where they are not equal.
+    apart : bool
+        Whether each channel is taken for itself, also by a network that could take three as colours.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Denoiser:
     correlation: float = 0.0
     second: "TrainedNetwork | None" = None
     spacing: tuple[float, ...] = ()
+    apart: bool = False
 
     @property
     def factor(self) -> float:
@@ -103,7 +106,8 @@ class Denoiser:
         if isinstance(self.noise, Tensor) and self.noise.numel() > 1 and not self.network.takes_level:
             raise ValueError("denoise: this network knows one level of noise, and takes no map. Use photo-grey.")
         v = factor * (u - middle) + MIDDLE
-        single = v.flatten(0, 1)[:, None] if channels == 1 else v
+        whole = self.network.takes_colours and u.shape[1] == 3 and not self.apart
+        single = v.flatten(0, 1)[:, None] if channels == 1 and not whole else v
         level = self.noise * factor
         each = level.repeat_interleave(len(single) // len(u), 0).float() if isinstance(level, Tensor) else level
         parts = [share * self._removed(network, single.float(), each) for network, share in self.shares(each)]

@@ -11,7 +11,7 @@ from whorl import engines
 from whorl.activations.gated import Gated
 from whorl.blocks.gated import GatedBlock
 from whorl.energies import EnergyAt, Guidance, LearnedEnergy, Minimum, implicit, minimise
-from whorl.energies.learned import LEVELS, Kind
+from whorl.energies.learned import LEVELS, Kind, OfColours
 from whorl.energies.minimise import TOLERANCE
 from whorl.errors import ShapeError
 from whorl.foundations import validation
@@ -90,9 +90,13 @@ class EnergyNetwork(TrainedNetwork):
         self.spec: EnergySpec = spec
         self.energy = LearnedEnergy(spec.energy, spec.fields, spec.mu)
         self.guide = Guide(self.energy, spec) if spec.energy == "guided" else None
+        self.takes_colours = self.guide is None
 
     def forward(self, picture: Image, noise: float | Tensor | None = None) -> Image:
-        """The minimiser for grey pictures ``(n, 1, y, x)`` from 0 to 255 with noise of this standard deviation."""
+        """The minimiser for pictures ``(n, 1, y, x)`` from 0 to 255 with noise of this standard deviation.
+
+        Those with three channels are taken for colours, except by the guided kind.
+        """
         term = self.term(picture, noise)
         found = self.minimum(picture, term)
         if not found.reached:
@@ -109,18 +113,21 @@ class EnergyNetwork(TrainedNetwork):
             lambda u: u - picture + term.gradient(u), found.u, along=along and (lambda p: p + along(found.u, p))
         )
 
-    def term(self, picture: Image, noise: float | Tensor | None) -> EnergyAt:
+    def term(self, picture: Image, noise: float | Tensor | None) -> EnergyAt | OfColours:
         """The energy for this picture and level; its weights are read off the picture where it is guided."""
         validation.batched(picture, "EnergyNetwork", 2)
-        if picture.shape[1] != 1:
-            raise ShapeError(f"EnergyNetwork: takes 1 channel, got shape {tuple(picture.shape)}.")
+        if picture.shape[1] != 1 and not (self.takes_colours and picture.shape[1] == 3):
+            kinds = "1 channel, or 3 colours" if self.takes_colours else "1 channel"
+            raise ShapeError(f"EnergyNetwork: takes {kinds}, got shape {tuple(picture.shape)}.")
         if noise is None or (isinstance(noise, Tensor) and noise.numel() != 1):
             raise ValueError("EnergyNetwork: takes one level of noise for all pixels. Use photo-grey for a map.")
         trained_for(self, noise)
         level = min(max(float(noise), LEVELS[0]), LEVELS[-1])
+        if picture.shape[1] == 3:
+            return self.energy.of_colours(level)
         return self.energy.at(level, None if self.guide is None else self.guide(picture, level))
 
-    def minimum(self, picture: Image, term: EnergyAt) -> Minimum:
+    def minimum(self, picture: Image, term: EnergyAt | OfColours) -> Minimum:
         """The minimiser, the gradient reached and the steps taken."""
         f = picture.detach()
         energy = engines.energy(term, f, self.engine)

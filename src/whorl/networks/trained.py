@@ -94,6 +94,8 @@ class TrainedNetwork(nn.Module, ABC):
     spec: Any
     channels = 0
     """Channels of the pictures it takes; 0 stands for any number."""
+    takes_colours = False
+    """Whether a network for grey pictures takes those with three channels as a whole."""
     dimension = 2
     """2 for pictures, 3 for volumes."""
     floats_per_pixel = 16

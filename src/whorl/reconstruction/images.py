@@ -13,7 +13,7 @@ from torch import Tensor
 from whorl import engines
 from whorl.automatic.noise import noise_level
 from whorl.energies import EnergyAt
-from whorl.energies.learned import LEVELS
+from whorl.energies.learned import LEVELS, OfColours
 from whorl.energies.minimise import STEPS, TOLERANCE
 from whorl.errors import ShapeError
 from whorl.foundations import validation
@@ -60,7 +60,7 @@ def reconstruct(
         A is linear and that both belong together.
     energy : str, EnergyNetwork or Model
         A learned energy, by default ``"energy-convex"``; or a model of :func:`whorl.models.build` that has an energy.
-        Learned ones take each channel for itself.
+        Learned ones take three channels for colours, and otherwise, or guided, each channel for itself.
     noise : float, optional
         Standard deviation of the white noise in the data (of the real part and of the imaginary part each). Measured
         where the data are a picture.
@@ -145,14 +145,17 @@ def minimiser(
 
     like = data.real.float() if tolerance >= SINGLE else data.real
 
-    def solved(term: EnergyAt) -> Reconstruction:
+    def solved(term: EnergyAt | OfColours) -> Reconstruction:
         problem = Problem(measured, data, engines.energy(term, like), factor, tolerance, steps)
         return restored(problem, noise, weight)
 
+    def plain(network: EnergyNetwork) -> Reconstruction:
+        return solved((network.energy.of_colours if measured.shape[1] == 3 else network.energy.at)(level))
+
     if learned.guide is None:
-        return solved(learned.energy.at(level))
+        return plain(learned)
     # Weights are read off what the convex energy finds; given these, the guided one is convex as well.
-    first = factor * solved(_network(DEFAULT, data.device).energy.at(level)).u
+    first = factor * plain(_network(DEFAULT, data.device)).u
     return solved(learned.energy.at(level, learned.guide(first.flatten(0, 1)[:, None].float(), LEVELS[0])))
 
 

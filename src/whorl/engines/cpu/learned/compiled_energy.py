@@ -101,7 +101,7 @@ class CompiledEnergy:
             where = Place((i * (H + 2 * r) + y0) * (W + 2 * r) + x0, W + 2 * r, y0, y1, x1 - x0, pitch, H, W)
             firsts, bent = (0, 0), 0
             if guide is not None:
-                page = i // c * H * W
+                page = i * len(guide.weights) // (n * c) * H * W  # one for each picture, or for each channel
                 firsts = page * guide.weights.shape[1] + x0, page * 2 * guide.bend.shape[1] + x0
                 bent = H * W
             seen, space = Guide(given[0], given[1], firsts, bent), Room(*room(sizes, np.dtype(np.float32)))
