@@ -48,6 +48,41 @@ def test_the_noise_on_the_paper_is_found_between_the_letters(seed, level):
         assert 0.6 * level < found < 1.3 * level
 
 
+def on_grey(seed: int) -> np.ndarray:
+    """Nearly black letters on grey paper."""
+    return 10 + 0.5 * page(seed)
+
+
+@pytest.mark.parametrize("level", [4.0, 12.0, 25.0])
+def test_the_noise_between_white_letters_on_black_is_found(level):
+    u = part(noisy(255 - page(1), level))
+    for found in (noise_level([u]), measure([u]).level):
+        assert 0.6 * level < found < 1.3 * level
+
+
+def test_white_letters_on_black_have_no_noise():
+    u = part(255 - page(0))
+    assert noise_level([u]) == 0 == measure([u]).level
+
+
+@pytest.mark.parametrize("made", [lambda u: noisy(u, 5), lambda u: jpeg(u, 75), lambda u: jpeg(u, 90)])
+def test_letters_on_grey_paper_are_not_taken_for_noise(made):
+    clean = on_grey(0)
+    error = np.sqrt(np.mean((made(clean) - clean) ** 2))
+    assert measure([part(made(clean))]).level < 2 * error
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_photons_in_the_dark_are_no_paper(seed):
+    """Bright places of a dark picture have much noise though the dark between them has none."""
+    y, x = np.mgrid[:160, :170]
+    draw = np.random.default_rng(seed)
+    rows, columns = draw.uniform(0, 160, (2, 90))
+    spots = sum(np.exp(-np.hypot(y - r, x - c) / 4) for r, c in zip(rows, columns, strict=True))
+    u = part(draw.poisson(np.minimum(12 * spots, 40)) * 6.0)
+    assert on_paper([u], 60.0) == 60
+
+
 @pytest.mark.parametrize("white", [255.0, 240.0])
 def test_a_clean_page_has_no_noise(white):
     u = part(page(0, white))
@@ -62,9 +97,10 @@ def test_what_jpeg_leaves_around_letters_is_weak(quality):
 
 
 @pytest.mark.filterwarnings("ignore:denoise. the result would not be better:UserWarning")
+@pytest.mark.parametrize("written", [page, lambda seed: 255 - page(seed), on_grey])
 @pytest.mark.parametrize("made", [lambda u: u.astype(np.uint8), lambda u: jpeg(u, 90), lambda u: noisy(u, 5)])
-def test_pages_stay_readable_with_nothing_told(made):
-    clean, given = page(2), made(page(2))
+def test_pages_stay_readable_with_nothing_told(made, written):
+    clean, given = written(2), made(written(2))
     result = whorl.denoise(given)
     before, after = (np.mean((u.astype(float) - clean) ** 2) for u in (given, result))
     assert after <= 2 * before + 0.1  # letters that are taken for noise are gone: 100 times and more
