@@ -56,3 +56,13 @@ def test_colours_that_are_softer_than_the_brightness_are_no_camera(softness, rem
     found = Measured((1.0, 1.5, 2.0, 2.5, 3.0), 0.6, softness)
     deviation = float(_believed([picture], found, colours=True).standard_deviation_at(picture).max())
     assert deviation == pytest.approx(8.0) if removed == 8.0 else deviation < removed
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1e-12, 1e12, 1e20])
+def test_the_unit_of_the_picture_does_not_matter(unit):
+    """The line through the bins was lost beyond 1e9 and ended in a division by zero beyond 1e15."""
+    ramp = np.linspace(20, 200, 64) + np.zeros((64, 1))
+    noisy = np.random.default_rng(0).normal(ramp, np.sqrt(2 * ramp + 30))
+    expected = whorl.denoise(noisy)
+    for kind in (np.float32, np.float64):
+        assert np.abs(whorl.denoise((noisy * unit).astype(kind)) / unit - expected).max() < 2e-3

@@ -127,7 +127,7 @@ def _believed(parts: Sequence[Tensor], found: Measured | None, *, colours: bool 
     unsure = 1 - falling(found.uncertainty, *UNSURE)
     unsure *= falling(found.correlation, *COLOURED) if colours else 1
     level, width = found.at(CERTAIN - unsure), width_of(found.correlation)
-    logs = torch.cat([model.standard_deviation_at(part).double().log().flatten() for part in parts])
+    logs = torch.cat([model.standard_deviation_at(part.double()).log().flatten() for part in parts])
     drawn = math.exp(float(logs.mean()))
     line = falling(model.uncertainty, *ON_A_LINE)
     correlated = found.at(CERTAIN + falling(found.uncertainty, *SURE) - unsure)
@@ -135,7 +135,7 @@ def _believed(parts: Sequence[Tensor], found: Measured | None, *, colours: bool 
     if not colours:  # these have noise of one level each, at best
         variance = bins[0][1]
         flattest = math.sqrt(float(variance.kthvalue(1 + int(FLATTEST * len(variance))).values))
-        level = min(level, flattest) ** white * level ** (1 - white)
+        level, camera = min(level, flattest) ** white * level ** (1 - white), 0.0
     else:
         grey = 1.0 if _eight_bits(model, parts) else (model.white - model.black) / 255
         camera = (1 - falling(found.correlation, *COLOURED)) * (1 - falling(found.level / grey, *CAMERA))
@@ -144,7 +144,7 @@ def _believed(parts: Sequence[Tensor], found: Measured | None, *, colours: bool 
         level, width = level ** (1 - camera) * (CAMERA_LEVEL * grey) ** camera, (1 - camera) * width
     gain, offset = line * scale * model.gain[0], line * scale * model.offset[0] + (1 - line) * level**2
     width = line * model.correlation[0] + (1 - line) * width
-    return NoiseModel((gain,), (offset,), (width,), model.black, model.white, found.uncertainty)
+    return NoiseModel((gain,), (offset,), (width,), model.black, model.white, found.uncertainty, coarse=camera)
 
 
 def _eight_bits(model: NoiseModel, parts: Sequence[Tensor]) -> bool:

@@ -51,6 +51,9 @@ class NoiseModel:
         ``gain`` is 0, and the clean picture is the signal, which is darker than the mean of the magnitudes.
     between : tuple of tuple of float
         The matrix of the correlations between channels; empty where channels are independent.
+    coarse : float
+        From 0 to 1, for the noise of a camera, which is coarser in colours than in brightness. How strong such noise
+        is cannot be told from the picture: its level is one at which networks remove most of it.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class NoiseModel:
     uncertainty: float = 0.0
     kind: str = "gaussian"
     between: tuple[tuple[float, ...], ...] = ()
+    coarse: float = 0.0
 
     def __post_init__(self) -> None:
         if not len(self.gain) == len(self.offset) == len(self.correlation) > 0:
@@ -129,9 +133,10 @@ class NoiseModel:
 
     def standard_deviation_at(self, u: Tensor) -> Tensor:
         """The standard deviation of the noise where a picture has these grey values."""
-        gain, offset = (self._along(values, u) for values in (self.gain, self.offset))
-        deviation = (gain * u + offset).clamp_min(self.smallest).sqrt()
-        return deviation * rician.variance_of(u / deviation).sqrt() if self.kind == "rician" else deviation
+        v = u.double()  # variances of large and of small values leave the range of float32
+        gain, offset = (self._along(values, v) for values in (self.gain, self.offset))
+        deviation = (gain * v + offset).clamp_min(self.smallest).sqrt()
+        return (deviation * rician.variance_of(v / deviation).sqrt() if self.kind == "rician" else deviation).to(u)
 
     def mean_at(self, u: Tensor) -> Tensor:
         """The mean of noisy pictures where the clean one has these grey values, as far as nothing is cut off."""
@@ -187,6 +192,8 @@ class NoiseModel:
             pairs = [(i, j) for j in range(len(self.gain)) for i in range(j)]
             named = ", ".join(f"{self.between[i][j]:.2f} between {i} and {j}" for i, j in pairs)
             lines.append(f"correlation of channels: {named}")
+        if self.coarse:
+            lines.append("as out of a camera: coarser in colours, of a strength that cannot be told")
         told = "too small or too busy a picture to tell" if self.uncertainty > 0.5 else f"{self.uncertainty:.0%}"
         return "\n".join([*lines, f"uncertainty of the standard deviation: {told}"])
 

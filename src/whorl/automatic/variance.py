@@ -128,7 +128,7 @@ def noise_bins(channel: Sequence[Tensor]) -> InBins:
     pixels = math.prod(min(WINDOW, size) for size in parts[0].shape)
     usual = [quantile_of_noise(count) ** 2 for count in (degrees, pixels)]
     flat = [[quantile(each[order], QUANTILE) for order in sorted_in] for each in (narrow, ring)]
-    white_noise, any_noise = (torch.tensor(values).double() / per for values, per in zip(flat, usual, strict=True))
+    white_noise, any_noise = (torch.tensor(values, dtype=torch.float64) / per for values, per in zip(flat, usual, strict=True))
     variance = white_noise ** (1 - share) * any_noise**share
     means = torch.stack([mean[order].mean() for order in sorted_in]).cpu()
     windows = max(len(narrow) / pixels, 1e-9)
@@ -175,8 +175,10 @@ def _line(bins: Bins, width: float, sampling: float) -> tuple[float, float, floa
     if float(mean.max() - mean.min()) < 2 * float(variance.min().sqrt()):
         # Grey values that differ by no more than the noise tell nothing about a slope.
         return 0.0, float(variance.median()), width, sampling
-    rows = torch.stack([mean, torch.ones_like(mean)], 1) / variance[:, None]
-    gain, offset = torch.linalg.lstsq(rows, torch.ones_like(mean)[:, None]).solution[:, 0].tolist()
+    scale, unit = float(mean.abs().max()), float(variance.max())  # in any unit both columns are of order 1
+    rows = unit * torch.stack([mean / scale, torch.ones_like(mean)], 1) / variance[:, None]
+    solution = torch.linalg.lstsq(rows, unit * torch.ones_like(mean)[:, None]).solution[:, 0]
+    gain, offset = (solution * torch.tensor([1 / scale, 1.0]).double()).tolist()
     deviations = 0.5 * (1 - (gain * mean + offset) / variance).clamp(-1, 1)
     return gain, offset, width, math.hypot(float(deviations.square().mean().sqrt()), sampling)
 
