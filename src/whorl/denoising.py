@@ -42,6 +42,12 @@ SECOND = {GREY: "photo-grey-real", COLOUR: "photo-colour-real"}
 LEAST_GAIN = 0.05
 """In decibels: the image is copied where the result is not expected to be better by so much."""
 
+CAMERA = "The noise went through a camera: how strong it was cannot be told from the picture, nor how much is gained."
+"""What is said of noise whose level was chosen, not measured."""
+
+UNSURE = 0.5
+"""The uncertainty of the noise from which on nothing is said of the gain."""
+
 Array = TypeVar("Array", bound=Any)
 Channels = Literal["separate", "joint"]
 
@@ -57,6 +63,7 @@ class Remover:
     apply: Denoiser | CommonDenoiser | RealDenoiser | Partly | None
     expected: Answer | None = None
     adapted: bool = False
+    model: NoiseModel | None = None
 
     @property
     def why(self) -> str:
@@ -68,6 +75,10 @@ class Remover:
     @property
     def doubt(self) -> str:
         """One sentence that says what contradicts the noise model; empty where nothing does."""
+        if self.model is not None and self.model.coarse:
+            return CAMERA
+        if self.model is not None and self.model.uncertainty > UNSURE:
+            return f"The strength of the noise may be wrong by {self.model.uncertainty:.0%}: the gain cannot be told."
         return self.expected.fit.doubt if self.expected is not None and self.expected.fit is not None else ""
 
 
@@ -190,7 +201,7 @@ class Denoising:
         if self.adapt and expected.fit is not None and not expected.fit.doubt:
             taught = adapted(found, [part.to(device) for part in samples], self.watch)
             return Remover(taught, expected, taught is not found)
-        return Remover(found, expected)
+        return Remover(found, expected, model=noise)
 
 
 LINE = 0.15

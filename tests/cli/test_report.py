@@ -37,12 +37,11 @@ def test_the_sheet_is_drawn_and_says_what_json_says(tmp_path, whorl_command, cha
     assert sheet.std() > 20
     page = json.loads(answer.out)["files"][0]["pages"][0]
     before, after = page["psnr_expected"]
-    picture = noisy(channels)  # four windows are looked at, in the middles of its quarters
-    seen = np.concatenate([picture[y : y + 60, x : x + 76] for y in (30, 150) for x in (37, 187)])
     assert after - before == pytest.approx(page["gain_expected"])
-    assert before == pytest.approx(10 * np.log10(255**2 / (0.8 * seen.mean() + 10)), abs=1.0)
+    assert before == pytest.approx(10 * np.log10(255**2 / (0.8 * noisy(channels).mean() + 10)), abs=1.0)
+    more = " or more" if page["gain_expected"] == pytest.approx(12) else ""
     words = "\n".join(_words(page, NoiseModel(**page["noise_model"])))
-    for said in (f"{before:.1f} dB before, {after:.1f} dB after", "variance", "It looks like noise of this model."):
+    for said in (f"{before:.1f} dB before, {after:.1f} dB{more} after", "variance", "It looks like noise of this model."):
         assert said in words
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from whorl.automatic import NoiseModel
+from whorl.automatic.answer import MOST
 from whorl.evaluation.noise_chart import draw_report
 from whorl.files.base import Page
 from whorl.files.formats import open_reader
@@ -89,7 +90,8 @@ def _words(page: dict[str, Any], model: NoiseModel | None) -> Iterator[str]:
         return
     if "psnr_expected" in page:
         before, after = page["psnr_expected"]
-        told = "after it cannot be told" if page["doubt"] else f"{after:.1f} dB after"
+        more = " or more" if page["gain_expected"] >= MOST else ""
+        told = "after it cannot be told" if page["doubt"] else f"{after:.1f} dB{more} after"
         full = "" if page.get("strength", 1.0) == 1 else " at full strength"
         yield f"Estimated PSNR{full}: {before:.1f} dB before, {told} (for a range of {page['peak']:.4g})."
         fit = page["residual"]

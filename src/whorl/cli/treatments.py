@@ -181,7 +181,7 @@ class ByNetwork(Spaced, Treatment):
         steps, remover = denoising_stages(policy, measured, samples, eight_bits=eight_bits, device=self.device)
         if (expected := remover.expected) is not None and isinstance(measured, NoiseModel):
             peak = 255.0 if eight_bits else measured.white - measured.black
-            record |= {"gain_expected": expected.gain, "psnr_expected": expected.psnr(peak), "peak": peak}
+            record |= {"gain_expected": expected.told, "psnr_expected": expected.psnr(peak), "peak": peak}
             record |= {"residual": asdict(expected.fit), "doubt": remover.doubt} if expected.fit else {}
         if policy.adapt:
             record["adapted"] = remover.adapted

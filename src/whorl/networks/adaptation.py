@@ -17,6 +17,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from whorl.networks.coarse import CoarseDenoiser
 from whorl.networks.common import CommonDenoiser
 from whorl.networks.denoiser import Denoiser
 from whorl.networks.real_noise import RealDenoiser
@@ -46,10 +47,10 @@ def adapted(
 
 
 def _adapted(
-    denoiser: Denoiser | CommonDenoiser, samples: Sequence[Tensor], watch: Callable[[int], None]
-) -> Denoiser | CommonDenoiser:
+    denoiser: Denoiser | CommonDenoiser | CoarseDenoiser, samples: Sequence[Tensor], watch: Callable[[int], None]
+) -> Denoiser | CommonDenoiser | CoarseDenoiser:
     learning, held = _crops(samples)
-    if isinstance(denoiser, CommonDenoiser) or denoiser.correlation > WHITE or min(len(learning), len(held)) < 2:
+    if not isinstance(denoiser, Denoiser) or denoiser.correlation > WHITE or min(len(learning), len(held)) < 2:
         return denoiser
     taught = replace(denoiser, network=copy.deepcopy(denoiser.network), second=copy.deepcopy(denoiser.second))
     networks = [network for network, _ in taught.shares(taught.noise * taught.factor)]

@@ -11,6 +11,7 @@ from torch import Tensor
 from whorl.automatic.between import colourless
 from whorl.automatic.noise_model import NoiseModel, neighbours
 from whorl.automatic.windows import blank, box
+from whorl.networks.coarse import CoarseDenoiser, coarse_denoiser
 from whorl.networks.common import CommonDenoiser, common_denoiser
 from whorl.networks.denoiser import Denoiser, value_range
 
@@ -42,7 +43,7 @@ class RealDenoiser:
     """
 
     model: NoiseModel
-    denoisers: tuple[Denoiser | CommonDenoiser, ...]
+    denoisers: tuple[Denoiser | CommonDenoiser | CoarseDenoiser, ...]
 
     def __call__(self, u: Tensor) -> Tensor:
         """The denoised picture ``(n, c, y, x)``."""
@@ -86,7 +87,7 @@ def real_denoiser(
     ends = [torch.tensor([0.0, 255.0]).view(1, 1, 1, 2).expand(1, samples[0].shape[1], 1, 2)] if eight_bits else samples
     stabilised = [model.stabilise(part) for part in ends]
     groups = [[part[:, [k]] for part in stabilised] for k in range(samples[0].shape[1])] if separate else [stabilised]
-    found: list[Denoiser | CommonDenoiser] = []
+    found: list[Denoiser | CommonDenoiser | CoarseDenoiser] = []
     for k, group in enumerate(groups):
         values = torch.cat([part.flatten() for part in group])
         low, high = (float(values.min()), float(values.max())) if eight_bits else value_range(values, False)
@@ -94,5 +95,9 @@ def real_denoiser(
         one = Denoiser(network, 1.0, low, high, sum(map(neighbours, widths)) / len(widths), second, spacing)
         # Noise of cameras, which is correlated in the plane, too, is left to the network that was trained for it.
         share = max(1 - one.coloured, colourless(model.common))
-        found.append(one if separate or grey is None else common_denoiser(one, grey, share * model.common))
+        found.append(
+            one
+            if separate or grey is None
+            else coarse_denoiser(common_denoiser(one, grey, share * model.common), model, samples)
+        )
     return RealDenoiser(model, tuple(found))
