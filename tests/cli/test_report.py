@@ -41,7 +41,11 @@ def test_the_sheet_is_drawn_and_says_what_json_says(tmp_path, whorl_command, cha
     assert before == pytest.approx(10 * np.log10(255**2 / (0.8 * noisy(channels).mean() + 10)), abs=1.0)
     more = " or more" if page["gain_expected"] == pytest.approx(12) else ""
     words = "\n".join(_words(page, NoiseModel(**page["noise_model"])))
-    for said in (f"{before:.1f} dB before, {after:.1f} dB{more} after", "variance", "It looks like noise of this model."):
+    for said in (
+        f"{before:.1f} dB before, {after:.1f} dB{more} after",
+        "variance",
+        "It looks like noise of this model.",
+    ):
         assert said in words
 
 

@@ -128,9 +128,9 @@ def noise_bins(channel: Sequence[Tensor]) -> InBins:
     pixels = math.prod(min(WINDOW, size) for size in parts[0].shape)
     usual = [quantile_of_noise(count) ** 2 for count in (degrees, pixels)]
     flat = [[quantile(each[order], QUANTILE) for order in sorted_in] for each in (narrow, ring)]
-    white_noise, any_noise = (torch.tensor(values, dtype=torch.float64) / per for values, per in zip(flat, usual, strict=True))
-    variance = white_noise ** (1 - share) * any_noise**share
     means = torch.stack([mean[order].mean() for order in sorted_in]).cpu()
+    white_noise, any_noise = (means.new_tensor(values) / per for values, per in zip(flat, usual, strict=True))
+    variance = white_noise ** (1 - share) * any_noise**share
     windows = max(len(narrow) / pixels, 1e-9)
     return (means, variance), _width(ratio**share, dimension), math.sqrt(1 / (2 * degrees * windows * QUANTILE))
 
