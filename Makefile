@@ -52,7 +52,8 @@ test-napari: $(VENV)-napari/.installed
 
 # Deliberate faults in each folder, and whether the tests notice them; which faults and tests: mutation/plans.py. For
 # example `make mutate WORDS="schemes energies"` or `make mutate WORDS="engines --sample 30 --write"`. With
-# `--record FILE` an interrupted run goes on where it stopped. Results: mutation/results.md.
+# `--record FILE` an interrupted run goes on where it stopped; with `--near` the nearest tests are tried at once, and no
+# test runs ahead. Results: mutation/results.md.
 mutate: $(VENV)/.dev
 	$(BIN)/python -m mutation.mutate $(WORDS)
 

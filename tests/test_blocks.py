@@ -146,3 +146,9 @@ def test_learned_blocks_compute_in_the_precision_of_the_stream():
     block = GatedBlock(K, K, Gated(K.orders))
     assert not block.description().half
     assert block.description(None, True).half
+
+
+@pytest.mark.parametrize("make", [diffusion_block, multichannel_block])
+def test_untold_blocks_have_contrast_1_and_steps_of_a_fifth(make):
+    u = torch.randn(1, 2, 9, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert torch.equal(make().double()(u), make(1.0, 0.2, alpha=0.41).double()(u))

@@ -102,3 +102,9 @@ def test_channels_that_are_not_said_to_be_correlated_are_not():
     assert covariance.shape == (2, 3, 3, 5, 7)
     torch.testing.assert_close(covariance.diagonal(dim1=1, dim2=2).movedim(-1, 1), variance)
     torch.testing.assert_close(covariance.sum((1, 2)), variance.sum(1))
+
+
+def test_the_least_variance_goes_with_the_range_of_values_wherever_it_begins():
+    ranges = (0.0, 255.0), (-300.0, -45.0), (1000.0, 1255.0)
+    found = [NoiseModel((0.0,), (4.0,), (0.0,), *ends).smallest for ends in ranges]
+    assert found == pytest.approx([found[0]] * 3, rel=1e-12)
