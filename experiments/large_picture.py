@@ -56,6 +56,10 @@ def main() -> None:
         planned = json.loads(subprocess.run(plan, capture_output=True, text=True, check=True).stdout)
         page = planned["files"][0]["pages"][0]
         windows = page["windows"] * page["passes"]
+        if windows < 5:
+            raise SystemExit(
+                f"{windows} windows are too few to end a run among them: take a larger --side, less --memory."
+            )
         runs = [run([*command, str(whole)], log), run([*command, str(target)], log, max(1, round(KILLED_AT * windows)))]
         kept, absent = log.read_text().count("\n"), not target.exists()
         runs.append(run([*command, str(target)], log))
