@@ -34,10 +34,9 @@ from whorl.steps import Form, Numbers
 UNIT = 192.0
 """By how much details exceed those of ``cells``, which are twice those of the theory."""
 
-LINE, LANE, WIDEST, FULL = 16, 1104, 1024, 64
+LANE, WIDEST, FULL = 1104, 1024, 16
 """How far apart lanes of a buffer lie: constant, so that the compiler sees that they never overlap. Loops over cells go
-on to a multiple of ``FULL``, four vectors of 16, in lanes that are filled with zeros first: cells left over are
-taken one by one, and take longer than a vector."""
+on to a multiple of ``FULL``, in lanes that are filled with zeros first: single cells at the end would take longer."""
 
 BEFORE, FIRST = 10, 13
 """Places in lanes of the first pixel and of the first cell: pixels that are completed start a line of the caches."""
@@ -103,7 +102,7 @@ def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
         begin, end, members, H, W, r0, r1, c0, c1 = window
         k, k_seen, weight, factor, rate, more = numbers
         n, k, k_seen = c1 - c0, geometry(k), geometry(k_seen)
-        cells = -(-(FIRST + n + 3) // FULL) * FULL
+        cells = -(-(n + FULL) // FULL) * FULL
         for j in range(x.shape[0]):
             put(x, j, zero(factor))
         for group in range(begin, end):
@@ -138,7 +137,7 @@ def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
 @compiled(inside=True)
 def expect_row(u: Any, place: int, n: int) -> None:
     """Tell the processor that n pixels of a row will be read, or written, soon."""
-    for j in range(0, n, LINE):
+    for j in range(0, n, FULL):
         expect(u, place + j)
 
 
