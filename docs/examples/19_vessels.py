@@ -2,7 +2,7 @@
 Vessels of an eye
 =================
 
-A network of 4,980 numbers finds lines. It carries scalars, vectors and orientations from block to block, so that a
+A network of 4,981 numbers finds lines. Every block makes scalars, vectors and orientations of the picture, so that a
 turned picture gives the turned result. The eye here is drawn: photographs of patients belong to them.
 """
 

@@ -13,9 +13,12 @@ from whorl.operators import coarser, finer
 
 WEIGHTS = Path(__file__).parent / "results" / "weights.safetensors"
 SPECS = {
-    "fields": named("vessels-5k"),
+    "vessels": named("vessels-5k"),
+    "fields": LineSpec(sigma=20.0),
     "scalar": LineSpec(stream=(10,), fields=(11, 10, 5), sigma=20.0),
 }
+"""What is shipped, and two that were tried beside it; all but the plain networks."""
+
 DIGITS = LineSpec(
     channels=1, stream=(20, 10, 6), fields=(28, 20, 10), levels=3, shared=False, head="picture", outputs=10
 )
@@ -52,8 +55,9 @@ class Plain(nn.Module):
 
 
 def made(kind: str) -> nn.Module:
-    """A network of this kind with random weights."""
-    return Plain() if kind == "plain" else LineNetwork(SPECS[kind])
+    """A network with random weights, of the kind that a run's name begins with, or as ``vessels-5k``."""
+    kind = kind.split("-")[0]
+    return Plain() if kind == "plain" else LineNetwork(SPECS.get(kind, SPECS["vessels"]))
 
 
 def trained(name: str) -> nn.Module:
@@ -61,8 +65,7 @@ def trained(name: str) -> nn.Module:
     found = {
         key.removeprefix(f"{name}/"): value for key, value in load_file(WEIGHTS).items() if key.startswith(f"{name}/")
     }
-    kind = name.split("-")[0]
-    network = made(kind if kind in ("plain", "scalar") else "fields")
+    network = made(name)
     network.load_state_dict(found, strict=False)
     assert set(found) == set(dict(network.named_parameters()))
     return network.eval()

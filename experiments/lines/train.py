@@ -1,9 +1,10 @@
 """The runs of the study, side by side by the clock: ``python -m experiments.lines.train DRIVE SECONDS OUT``.
 
-Each run gets its share of the time; the rate falls with it. Weights are a running mean of those of every fourth step.
-``--only NAME ...`` takes some of the runs, ``--size`` and ``--batch`` smaller patches; ``--further`` goes on from the
-weights of earlier runs; ``--optimiser whitened`` goes along the principal directions of gradients. The state is written
-every minute: the same command with the same OUT takes up a run that was broken off, and its clock runs on.
+All runs get the same time; the rate falls with it. Weights are a running mean of those of every fourth step.
+``--only NAME ...`` takes some of the runs; ``--further`` goes on from the weights of earlier runs. Steps go along the
+principal directions of gradients, unless ``--optimiser adam`` is given. Patches have an even and an odd side, for
+levels of either are reached in other ways. The state is written every minute: the same command with the same OUT takes
+up a run that was broken off, and its clock runs on.
 """
 
 import argparse
@@ -23,26 +24,24 @@ from whorl.operators import local_contrast
 from whorl.training.whitened import WhitenedAdam
 
 MARGIN, KEPT = 8, 60
+ALL, TWO = list(range(20)), [1, 11]
 RUNS = {
-    "vessels-5k": ("fields", list(range(20)), 1.2),
-    **{f"fold{f}": ("fields", [k for k in range(20) if k not in held], 1.0) for f, held in enumerate(FOLDS)},
-    "scalar-fold0": ("scalar", [k for k in range(20) if k not in FOLDS[0]], 1.0),
-    "plain-fold0": ("plain", [k for k in range(20) if k not in FOLDS[0]], 0.6),
-    "fields-first2": ("fields", [1, 11], 0.6),
-    "plain-first2": ("plain", [1, 11], 0.4),
+    "vessels-5k": ALL,
+    **{f"{kind}fold{f}": [k for k in ALL if k not in held] for kind in ("", "fields-") for f, held in enumerate(FOLDS)},
+    **{f"{kind}-fold0": [k for k in ALL if k not in FOLDS[0]] for kind in ("scalar", "plain")},
+    **dict.fromkeys(("two", "plain-two", "fields-first2", "plain-first2"), TWO),
 }
-"""Kind of network, pictures to learn from (counted from 0), and share of the time."""
+"""Pictures to learn from, counted from 0. What a name begins with is the kind of network."""
 
 
 class Run:
     """One network, its optimiser and the mean of its weights."""
 
     def __init__(self, name: str, data: Tensor, told: argparse.Namespace) -> None:
-        self.kind, self.pictures, self.share = RUNS[name]
         self.peak, self.warmup = told.peak, told.warmup
         self.path = told.out / f"{name}.safetensors"
         torch.manual_seed(0)
-        self.network = made(self.kind).to(data.device)
+        self.network = made(name).to(data.device)
         if told.further:
             earlier = whorl.load(name) if name == "vessels-5k" else trained(name)
             self.network.load_state_dict(earlier.state_dict())
@@ -50,7 +49,7 @@ class Run:
         self.optimiser: torch.optim.Optimizer = torch.optim.Adam(self.network.parameters(), betas=(0.9, 0.99))
         if told.optimiser == "whitened":
             self.optimiser = WhitenedAdam(self.network.parameters(), self.peak)
-        self.data, self.size, self.batch = data[self.pictures], tuple(told.size), told.batch
+        self.data, self.size, self.batch = data[RUNS[name]], tuple(told.size), told.batch
         self.least, self.memory = told.inside, told.memory
         self.count, self.used, self.recent, self.log = 0, 0.0, [], []
         self.inner = torch.zeros(1, 1, *self.size, device=data.device)
@@ -139,14 +138,14 @@ def main() -> None:
     parser.add_argument("seconds", type=float)
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", nargs="+", default=list(RUNS), choices=list(RUNS))
-    parser.add_argument("--size", type=int, nargs=2, default=(160, 157))
-    parser.add_argument("--batch", type=int, default=10)
-    parser.add_argument("--peak", type=float, default=4e-3)
-    parser.add_argument("--warmup", type=int, default=150)
+    parser.add_argument("--size", type=int, nargs=2, default=(96, 93))
+    parser.add_argument("--batch", type=int, default=3)
+    parser.add_argument("--peak", type=float, default=0.012)
+    parser.add_argument("--warmup", type=int, default=40)
     parser.add_argument("--further", action="store_true")
-    parser.add_argument("--optimiser", choices=("adam", "whitened"), default="adam")
-    parser.add_argument("--inside", type=float, default=0.0, help="least share of a patch in the field of view")
-    parser.add_argument("--memory", type=float, default=333.0, help="of the mean of weights, in fours of steps")
+    parser.add_argument("--optimiser", choices=("adam", "whitened"), default="whitened")
+    parser.add_argument("--inside", type=float, default=0.5, help="least share of a patch in the field of view")
+    parser.add_argument("--memory", type=float, default=40.0, help="of the mean of weights, in fours of steps")
     told = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     pictures = [drive(told.folder, k) for k in range(20)]
@@ -161,7 +160,7 @@ def main() -> None:
         if run.path.with_suffix(".state").exists():
             run.take_up()
     while (now := time.time() - start) < told.seconds:
-        run = min(runs.values(), key=lambda run: run.used / run.share)
+        run = min(runs.values(), key=lambda run: run.used)
         begun = time.process_time()
         run.step(now / told.seconds)
         run.used += time.process_time() - begun

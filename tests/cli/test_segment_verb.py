@@ -52,7 +52,6 @@ def test_what_cannot_be_done_is_one_line(eye, tmp_path, whorl_command):
     write(tmp_path / "grey.png", PICTURE[..., 0])
     write(tmp_path / "small.png", PICTURE[:9, :9, 0])
     wrong = {
-        "takes 3 channel": (tmp_path / "grey.png", tmp_path / "a.png"),
         "Make them equal": ("--view", tmp_path / "small.png", eye, tmp_path / "a.png"),
         "There is no network": ("--network", "vessels", eye, tmp_path / "a.png"),
         "one picture": ("--mask", tmp_path / "m.png", eye, tmp_path / "grey.png", tmp_path / "both"),
@@ -63,3 +62,10 @@ def test_what_cannot_be_done_is_one_line(eye, tmp_path, whorl_command):
         assert words in answer.err
         assert answer.err.count("\n") == 1
     assert not (tmp_path / "a.png").exists()
+
+
+def test_a_grey_picture_is_taken(tmp_path, whorl_command):
+    write(tmp_path / "grey.png", PICTURE[..., 1])
+    assert whorl_command("segment", tmp_path / "grey.png", tmp_path / "out.tif").code == 0
+    found = files.read(tmp_path / "out.tif").samples[..., 0]
+    assert np.array_equal(found, whorl.segment(PICTURE[..., [1, 1, 1]], channel_axis=-1))

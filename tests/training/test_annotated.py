@@ -8,7 +8,7 @@ from PIL import Image
 import whorl
 from whorl.cli import main
 from whorl.data.eye import drawn_eye
-from whorl.errors import FileError
+from whorl.errors import FileError, ShapeError
 from whorl.networks import load_card
 from whorl.training.annotated import MARGIN, Annotated, annotated
 from whorl.training.method import image_losses
@@ -101,6 +101,24 @@ def test_the_command_trains_and_the_result_segments(folder, tmp_path, capsys):
     assert chances.shape == (64, 64)
 
 
+def test_pictures_may_differ_in_size_but_hold_a_patch(folder):
+    picture, vessels, _ = drawn_eye(97, seed=7)
+    Image.fromarray(picture[:80]).save(folder / "wide.png")
+    Image.fromarray(np.where(vessels[:80], 255, 0).astype(np.uint8)).save(folder / "wide-lines.png")
+    recipe = line_recipe("vessels-5k", folder, steps=1, batch=2, size=64)
+    assert recipe.pairs().batch(torch.arange(2), 0)[0].shape == (2, 4, 64, 64)
+    with pytest.raises(ShapeError, match="smallest picture has 64.*Take a smaller size"):
+        line_recipe("vessels-5k", folder, steps=1, batch=2, size=65).pairs()
+
+
+def test_grey_pictures_train_a_network_for_colour(folder):
+    for path in folder.glob("?.png"):
+        with Image.open(path) as picture:
+            grey = picture.convert("L")
+        grey.save(path)
+    assert all(u.shape[1] == 3 for u, _, _ in annotated(folder, 3).values())
+
+
 def test_training_lowers_the_loss(folder, monkeypatch):
     monkeypatch.setattr("whorl.training.annotated.EPOCH", 6)
     _, history = line_recipe("vessels-5k", folder, 24, batch=2, size=32, rate=0.01, warmup=1).train()
@@ -111,7 +129,7 @@ def test_training_lowers_the_loss(folder, monkeypatch):
 
 def test_fine_tuning_begins_where_training_ended(folder):
     tuned = line_recipe("mine", folder, 1, "vessels-5k", batch=1, size=32)
-    assert tuned.training.rate == pytest.approx(4e-4)
+    assert tuned.training.rate == pytest.approx(1.2e-3)
     assert isinstance(tuned.data, Annotated)
     for name, weight in whorl.load("vessels-5k").named_parameters():
         assert torch.equal(tuned.start.get_parameter(name), weight)

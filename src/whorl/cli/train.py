@@ -47,7 +47,8 @@ def command(
     rate: Annotated[float | None, option("--rate", "Learning rate.", min=0.0, max=1.0)] = None,
     images: Annotated[int, option("--images", "Training images.", min=1)] = 100,
     size: Annotated[
-        int | None, option("--size", "Pixels along a side: 64 for photographs, 32 for volumes, else 256.", min=8)
+        int | None,
+        option("--size", "Pixels along a side: 64 for photos, 32 for volumes, 96 for lines, else 256.", min=8),
     ] = None,
     angle: Annotated[int, option("--angle", "Direction of the rectangles, in degrees.")] = 30,
     turning: Annotated[str, option("--turning", "What turns: scene or rectangles.")] = "scene",

@@ -217,4 +217,4 @@ def diameter(inside: Tensor) -> float:
     return 2 * math.sqrt(float(inside.sum()) / len(inside) / math.pi)
 
 
-ARCHITECTURES["vessels-5k"] = LineSpec(sigma=20.0)
+ARCHITECTURES["vessels-5k"] = LineSpec(stream=(10,), fields=(12, 10, 5), sigma=20.0)

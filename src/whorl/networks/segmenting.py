@@ -62,8 +62,8 @@ def segment(
     Parameters
     ----------
     image : array
-        ``H x W``, or with an axis of channels named by ``channel_axis``; of any library, type and range. ``vessels-5k``
-        takes three colours.
+        ``H x W``, or with an axis of channels named by ``channel_axis``; of any library, type and range. A network for
+        colour, such as ``vessels-5k``, takes a grey picture for one with equal colours.
     network : str, path or LineNetwork
         A network of the package, the file of one trained by ``whorl train``, or one that is loaded.
     channel_axis : int, optional
@@ -97,6 +97,8 @@ def segment(
     chosen = network if isinstance(network, LineNetwork) else shared(network)
     if not isinstance(chosen, LineNetwork) or (chosen.spec.head, chosen.spec.outputs) != ("pixel", 1):
         raise ValueError(f"segment: {network} finds no lines. Take {DEFAULT}, or one trained with annotated pictures.")
+    if u.dim() == 4 and u.shape[1] == 1:
+        u = u.expand(-1, chosen.channels, -1, -1)
     _check(u, chosen.channels, tuple(found.array.shape))
     low, high = u.min(), u.max()
     if not high > low:
@@ -115,12 +117,10 @@ def _check(u: Tensor, channels: int, shape: tuple[int, ...]) -> None:
             f"segment: expected a picture, got shape {shape}. For colour name the channel_axis, usually -1."
         )
     if u.shape[1] != channels:
-        remedy = (
-            "Give a grey one, such as the green channel alone, three times: numpy.stack([image] * 3, -1)."
-            if u.shape[1] == 1
-            else f"Leave out what is no colour, such as alpha, so that there are {channels}."
+        raise ShapeError(
+            f"segment: the network takes {channels} channel(s), the picture has {u.shape[1]}. Leave out what is no "
+            f"colour, such as alpha, so that there are {channels}."
         )
-        raise ShapeError(f"segment: the network takes {channels} channel(s), the picture has {u.shape[1]}. {remedy}")
 
 
 def _given(view: Any, u: Tensor) -> Tensor:

@@ -31,11 +31,15 @@ SHARE = 5
 MARGIN = 8
 """Pixels along the border of a patch that do not count: they do not see what lies around them."""
 
+SIDE = 96
+"""Pixels along a side of a patch."""
+
 LINE_TRAINING = TrainingConfig(
-    batch=10,
-    rate=4e-3,
+    optimiser="whitened",
+    batch=3,
+    rate=0.012,
     schedule="annealed",
-    warmup=150,
+    warmup=40,
     clip=0.5,
     loss="cross-entropy",
     peak=1.0,
@@ -112,7 +116,7 @@ class Annotated:
     folder: Path
     channels: int = 3
     steps: int = 4000
-    size: int = 128
+    size: int = SIDE
 
     @cached_property
     def pictures(self) -> dict[str, tuple[Tensor, Tensor, Tensor]]:
@@ -185,7 +189,7 @@ def line_settings(
     if not isinstance(spec, LineSpec):
         raise ValueError(f"{name}: not a network for lines.")
     tenth = {} if network is None else {"rate": 0.1 * LINE_TRAINING.rate, "warmup": 20}
-    data = Annotated(folder, spec.channels, steps, settings.pop("size", None) or 128)
+    data = Annotated(folder, spec.channels, steps, settings.pop("size", None) or SIDE)
     given = {"epochs": math.ceil(steps / EPOCH), **tenth, **settings}
     assert network is None or isinstance(network, LineNetwork)
     return spec, data, dataclasses.replace(LINE_TRAINING, **given), network

@@ -109,7 +109,10 @@ class NoisyPatches(Pairs):
             raise ShapeError("NoisyPatches: there are no pictures to train with. Give at least two.")
         smallest = min(min(picture.shape[1:]) for picture in pictures)
         if smallest < size:
-            raise ShapeError(f"NoisyPatches(size={size}): the smallest picture has {smallest} pixels along a side.")
+            raise ShapeError(
+                f"NoisyPatches(size={size}): the smallest picture has {smallest} pixels along a side. Take a smaller "
+                "size, or leave that picture out."
+            )
         self.noise, self.size, self.count, self.seed = noise, size, count, seed
         self.device = torch.device(device)
         flat: NDArray[Any] = np.concatenate([picture.reshape(len(picture), -1) for picture in pictures], axis=1)
