@@ -198,3 +198,11 @@ def test_a_sheet_is_as_wide_as_its_longest_line():
     assert inked.min() >= MARGIN
     assert page.width - 2 * MARGIN <= inked.max() < page.width - MARGIN
     assert sheet([[("", np.zeros((4, 30), np.uint8), (4, 30))]]).width == 30 + 2 * MARGIN
+
+
+def test_the_spectrum_of_a_little_picture_is_that_of_its_flattest_tile():
+    noise = torch.randn(1, 1, 16, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    even = NoiseModel((0.0,), (1.0,), (0.0,), -99.0, 99.0)
+    frequencies, power = spectrum([noise], even)
+    assert len(frequencies) == 8
+    assert torch.equal(spectrum([torch.cat([noise, 3 * noise.flip(2)], 3)], even)[1], power)
