@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import numpy as np
+import pytest
 import torch
 
 import whorl
@@ -25,5 +26,8 @@ def test_the_command_tells_and_draws(tmp_path, whorl_command):
     assert (answer.code, answer.out.strip()) == (0, str(expected))
     assert files.read(tmp_path / "plot.png").samples.std() > 5
     told = json.loads(whorl_command("noise", "--json", tmp_path / "a.png").out)
-    assert told == json.loads(json.dumps(dataclasses.asdict(expected)))
+    for name, value in json.loads(json.dumps(dataclasses.asdict(expected))).items():
+        # Sums of doubles in another order differ in their last digits.
+        assert told.pop(name) == (pytest.approx(value, rel=1e-12) if name != "kind" else value)
+    assert not told
     assert whorl_command("noise", tmp_path / "none.png").code == 2
