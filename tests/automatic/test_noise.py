@@ -8,6 +8,7 @@ import torch
 
 import whorl
 from whorl.automatic import noise_level, noise_present
+from whorl.automatic.believed import model_to_remove
 from whorl.automatic.noise import levels, ratio_of
 from whorl.automatic.samples import sample_slices
 from whorl.errors import ShapeError
@@ -178,3 +179,54 @@ def test_with_nothing_told_a_turned_volume_comes_out_turned():
     # A mirror and two exchanges of axes generate all 48 symmetries.
     for turn in (lambda u: u[::-1], lambda u: u.swapaxes(1, 2), lambda u: u.swapaxes(0, 2)):
         assert np.abs(turn(whorl.diffuse(turn(volume).copy(), "perona-malik")) - result).max() <= 1e-8
+
+
+def around(size: int, radius: float, axes: int) -> torch.Tensor:
+    """A ball of that radius, not quite in the middle."""
+    places = torch.meshgrid(*[torch.arange(float(size))] * axes, indexing="ij")
+    return sum((place - size / 2 + 0.3).square() for place in places) <= radius**2
+
+
+REST = {
+    "blank": lambda u: 0 * u,
+    "resampled": lambda u: 1e-4 * u,
+    "a slope": lambda u: 1e-3 * torch.arange(u.shape[-1]).double().expand_as(u),
+}
+
+
+@pytest.mark.parametrize(("size", "radius"), [(20, 6.0), (28, 8.3), (28, 11.0), (40, 12.0), (48, 20.0)])
+@pytest.mark.parametrize("rest", REST)
+def test_little_of_a_volume_shows_its_noise(size, radius, rest):
+    """Balls of 4 to 30 % of a volume, in what is blank or nearly so."""
+    seen = noise(size, size, size, level=15.0)
+    volume = torch.where(around(size, radius, 3), 100 + seen, REST[rest](noise(size, size, size, seed=1)))
+    # The least ball has 900 voxels, of which only the inner ones are looked at: a tenth, in one of three volumes.
+    assert noise_level([volume[None, None]]) == pytest.approx(15, rel=0.2)
+    assert float(whorl.noise(volume.numpy()).standard_deviation_at(torch.tensor(100.0))) == pytest.approx(15, rel=0.25)
+
+
+@pytest.mark.parametrize("rest", REST)
+@pytest.mark.parametrize("channels", ["all", "one"])
+def test_little_of_a_picture_shows_its_noise(rest, channels):
+    seen, empty = noise(1, 3, 160, 160, level=15.0), REST[rest](noise(1, 1, 160, 160, seed=1)).expand(1, 3, -1, -1)
+    picture = torch.where(around(160, 40.0, 2), 100 + seen, empty)
+    if channels == "one":
+        picture[:, [0, 2]] = empty[:, :2]
+    assert noise_level([picture]) == pytest.approx(15, rel=0.15)
+    model = model_to_remove(lambda: [picture], "denoise", colours=True)
+    assert max(map(float, model.standard_deviation_at(torch.full((1, 3, 1, 1), 100.0)).flatten())) > 10
+
+
+def test_hot_pixels_do_not_make_the_rest_blank():
+    volume = 100 + noise(1, 1, 28, 28, 28, level=15.0)
+    volume.view(-1)[::5000] = 1e6
+    assert noise_level([volume]) == pytest.approx(15, rel=0.1)
+
+
+def test_small_volumes_of_shapes_without_noise_have_none():
+    shapes = 11.5 * around(32, 9.0, 3).double() + 40.25 * around(32, 4.0, 3).double()
+    assert noise_level([shapes[None, None]]) == 0
+    soft = torch.where(around(160, 40.0, 2), 100.0, 0.0).double()[None, None]
+    for _ in range(3):
+        soft = torch.nn.functional.avg_pool2d(soft, 3, 1, 1, count_include_pad=False)
+    assert noise_level([soft]) < 0.5

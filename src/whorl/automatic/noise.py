@@ -20,14 +20,14 @@ paper between letters says how strong the noise is at most (:mod:`whorl.automati
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from whorl.automatic.cut import remaining_variance
 from whorl.automatic.paper import on_paper
-from whorl.automatic.windows import PATCH, WINDOW, blank, box, ends_of, quantile, thick
+from whorl.automatic.windows import PATCH, WINDOW, blank, box, ends_of, quantile, slack_of, thick
 from whorl.engines.cpu.threads import alone
 from whorl.errors import ShapeError
 from whorl.foundations import validation
@@ -68,6 +68,15 @@ EVEN, UNEVEN = 1.15, 1.45
 
 LARGEST_RATIO = 16.0
 
+SMALLER = (9, 5)
+"""Sides of windows that are tried where too little of a volume is not blank: even small ones have enough voxels."""
+
+DRAWN = 0.3
+"""The share of pixels near edges, with as many neighbours of their value as axes, from which on it is a drawing."""
+
+NEAR = 0.1
+"""The share of a window that may be nearly, not exactly, blank."""
+
 LABELLED = 0.9
 """The share of pixels near edges that, in an image of labels, have as many neighbours of their value as axes."""
 
@@ -98,13 +107,13 @@ def levels(samples: Sequence[Tensor]) -> tuple[float, float]:
     if not parts:
         return 0.0, 0.0
     black, white = ends_of(parts)
-    found = [votes(plane.double(), black, white) for part in parts for plane in part.flatten(0, 1)]
-    narrow, ring, mean, cut = (torch.cat(column) for column in zip(*found, strict=True))
+    (narrow, ring, mean, cut), side = all_votes([plane for part in parts for plane in part.flatten(0, 1)])
     if len(narrow) == 0:
         return 0.0, 0.0
+    many = enough(len(narrow), parts[0].shape[2:], side)
     believed = cut <= max(FREE, quantile(cut, LEAST_CUT))
     narrow, ring, mean, cut = (column[believed] for column in (narrow, ring, mean, cut))
-    degrees = degrees_of_freedom(parts[0].shape[2:])
+    degrees = degrees_of_freedom(parts[0].shape[2:], side)
     spread, usual = narrow.sqrt(), quantile_of_noise(degrees)
     level = first = quantile(spread, QUANTILE) / usual
     # In a flat picture or a plane only rounding is left.
@@ -115,7 +124,7 @@ def levels(samples: Sequence[Tensor]) -> tuple[float, float]:
         left = torch.where(touched, remaining_variance(mean, level, black, white).sqrt(), level)
         level = min(level * (quantile(spread / left, QUANTILE) / usual) ** 1.5, LARGEST * first)
     every = level
-    if min(parts[0].shape[2:]) >= WINDOW + 2:  # in a picture of few windows the two filters may differ by chance
+    if many:
         ratio = ratio_of(ring, narrow, degrees)
         every = level * float(ratio ** colouredness(ratio, unevenness(ring)))
     most = on_paper(parts, every)
@@ -137,9 +146,11 @@ def noise_present(samples: Sequence[Tensor], level: float) -> float:
     if black == white:
         return level
     total = count = 0.0
-    for plane in (plane.detach().double() for part in samples for plane in part.flatten(0, 1)):
+    planes = [plane.detach().double() for part in samples for plane in part.flatten(0, 1)]
+    slack = slack_of(planes)
+    for plane in planes:
         mean = box(plane, [PATCH] * plane.dim()) / PATCH ** plane.dim()
-        total += float((remaining_variance(mean, level, black, white) * ~blank(plane)).sum())
+        total += float((remaining_variance(mean, level, black, white) * ~blank(plane, slack)).sum())
         count += plane.numel()
     return math.sqrt(total / count)
 
@@ -154,27 +165,35 @@ def labelled(samples: Sequence[Tensor]) -> bool:
     """
     if not samples or any(bool((part != part.round()).any()) for part in samples):
         return False
+    black, white = ends_of(samples)
+    return black < white and drawn([plane for part in samples for plane in part.detach().flatten(0, 1)]) >= LABELLED
+
+
+def drawn(planes: Sequence[Tensor], slack: float = 0.0) -> float:
+    """The share of pixels near edges that have as many neighbours of their value as axes: nearly none where is noise.
+
+    Where there are no edges it is 1.
+    """
     rim = inside = 0
-    for u in (plane for part in samples for plane in part.detach().flatten(0, 1)):
+    for u in planes:
         equal = torch.zeros_like(u, dtype=torch.int8)
         for axis, size in enumerate(u.shape):
             one = u.narrow(axis, 0, size - 1) == u.narrow(axis, 1, size - 1)
             equal.narrow(axis, 0, size - 1).add_(one)
             equal.narrow(axis, 1, size - 1).add_(one)
-        edge = ~blank(u)
+        edge = ~blank(u, slack)
         rim, inside = rim + int(edge.sum()), inside + int((edge & (equal >= u.dim())).sum())
-    black, white = ends_of(samples)
-    return black < white and inside >= LABELLED * rim
+    return inside / rim if rim else 1.0
 
 
-def degrees_of_freedom(shape: Sequence[int]) -> float:
+def degrees_of_freedom(shape: Sequence[int], window: int = WINDOW) -> float:
     r"""How many independent squares vary like the mean of those of the narrow filter in a window of white noise.
 
     The mean of :math:`N` squares whose correlations are :math:`\rho` varies like that of
     :math:`N^2 / \sum_{ij} \rho_{ij}^2` independent ones.
     """
     # Correlations of the second difference (1, -2, 1): 1, -2/3, 1/6 at distances 0, 1, 2, on both sides.
-    correlated = ((side, side + 2 * ((side - 1) * 4 / 9 + max(side - 2, 0) / 36)) for side in _sides(shape))
+    correlated = ((side, side + 2 * ((side - 1) * 4 / 9 + max(side - 2, 0) / 36)) for side in _sides(shape, window))
     return max(math.prod(side**2 / sums for side, sums in correlated), 1.0)
 
 
@@ -184,20 +203,61 @@ def quantile_of_noise(degrees: float) -> float:
     return float(max(cube_root, 0.1) ** 1.5)
 
 
-def _sides(shape: Sequence[int]) -> list[int]:
+def _sides(shape: Sequence[int], window: int) -> list[int]:
     """The sides of a window: odd, and no longer than the picture without its border."""
-    return [min(WINDOW, size - 2 - (size + 1) % 2) for size in shape]
+    return [min(window, size - 2 - (size + 1) % 2) for size in shape]
 
 
-def votes(u: Tensor, black: float, white: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """For every window that is not half blank: squares of narrow filter and ring, mean, share of samples cut off."""
-    sides, inside = _sides(u.shape), (slice(1, -1),) * u.dim()
-    shown = ~blank(u)
+def enough(votes: int, shape: Sequence[int], window: int) -> bool:
+    """Whether so many windows tell narrow filter from ring: in a picture of few they may differ by chance."""
+    return min(shape) >= window + 2 and votes >= (window + 2) ** len(shape)
+
+
+Votes = tuple[Tensor, Tensor, Tensor, Tensor]
+"""For every window the squares of narrow filter and ring, the mean, and the share of samples that are cut off."""
+
+
+def all_votes(planes: Sequence[Tensor]) -> tuple[Votes, int]:
+    """The windows of pictures or volumes that are not half blank, and their side.
+
+    Parts that are nearly blank count as blank ones, unless nothing is left then. Where little of a volume is not blank,
+    and that is no drawing, the windows get smaller: they have enough voxels even so.
+    """
+    planes = [plane.double() for plane in planes]
+    black, white = ends_of(planes)
+    slack = slack_of(planes)
+    for side, allowed in _tries(planes, slack):
+        found = [votes(plane, black, white, side, allowed) for plane in planes]
+        columns = [torch.cat(column) for column in zip(*found, strict=True)]
+        if len(columns[0]):
+            break
+    return (columns[0], columns[1], columns[2], columns[3]), side
+
+
+def _tries(planes: Sequence[Tensor], slack: float) -> Iterator[tuple[int, float]]:
+    """Sides of windows, and by how much blank parts may differ."""
+    yield WINDOW, slack
+    if planes[0].dim() == 3 and drawn(planes, slack) < DRAWN:
+        yield from ((side, slack) for side in SMALLER)
+    if slack > 0:
+        yield WINDOW, 0.0
+
+
+def votes(u: Tensor, black: float, white: float, window: int = WINDOW, slack: float = 0.0) -> Votes:
+    """What the windows show that are not half blank, and of which next to nothing is only nearly blank."""
+    sides, inside = _sides(u.shape, window), (slice(1, -1),) * u.dim()
+    shown, near = ~blank(u), None
+    if slack > 0:
+        near = blank(u, slack) & shown
+        shown &= ~near
     # The narrow filter looks one pixel far, and must not look at blank ones.
     counted = box(shown.double(), [3] * u.dim()) == 3 ** u.dim()
     # Counts are whole numbers, and sums of them exact: which windows vote does not depend on the order of summation.
     count, count_inside = box(counted.double(), sides), box(counted[inside].double(), sides, margin=1)
     chosen = torch.minimum(count, count_inside) >= math.prod(sides) / 2
+    if near is not None and near.any():
+        # Next to edges that are smooth a picture without noise is neither blank nor busy.
+        chosen &= box(near.double(), sides) <= NEAR * math.prod(sides)
     count, count_inside = count[chosen], count_inside[chosen]
     squares = box(narrow(u).square_().mul_(counted[inside]), sides, margin=1)[chosen] / count_inside
     ring = box(_ring(u, shown).mul_(counted), sides)[chosen] / count
@@ -230,7 +290,8 @@ def ratio_of(ring: Tensor, narrow: Tensor, degrees: float) -> float:
 
 def unevenness(ring: Tensor) -> float:
     """By how much the ring differs among the flattest windows."""
-    return math.sqrt(quantile(ring, QUANTILE) / quantile(ring, LEAST))
+    least = quantile(ring, LEAST)
+    return math.sqrt(quantile(ring, QUANTILE) / least) if least > 0 else UNEVEN
 
 
 def colouredness(ratio: float, unevenness: float) -> float:

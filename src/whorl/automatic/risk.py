@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from whorl.automatic.samples import blocks_along
-from whorl.automatic.windows import blank
+from whorl.automatic.windows import blank, slack_of
 from whorl.engines.cpu.threads import alone
 from whorl.models import Model, build
 from whorl.schemes import equal_steps
@@ -64,7 +64,8 @@ def least_risk(
     end it looks half a step to either side, in contrast and in time. With a ``time`` only the contrast is searched for.
     """
     parts = thinned(samples)
-    signs = [signs_of(part) for part in parts]
+    slack = slack_of([volume for part in parts for volume in part.flatten(0, 1)])
+    signs = [signs_of(part, slack) for part in parts]
 
     def tried(contrast: float, near: float | None = time) -> tuple[float, float, float]:
         risk, at = _risk(build(name, contrast=contrast, **options), parts, signs, noise, near, longest, engine)
@@ -158,9 +159,9 @@ def thinned(samples: Sequence[Tensor], most: int = MOST, side: int = BLOCK) -> l
     return blocks[:: math.ceil(sum(block.numel() for block in blocks) / most)]
 
 
-def signs_of(part: Tensor) -> Tensor:
+def signs_of(part: Tensor, slack: float = 0.0) -> Tensor:
     """The pattern of signs, and 0 where all is blank."""
-    still = torch.stack([blank(volume) for volume in part.flatten(0, 1)]).view(part.shape)
+    still = torch.stack([blank(volume, slack) for volume in part.flatten(0, 1)]).view(part.shape)
     return signs_everywhere(part) * ~still
 
 

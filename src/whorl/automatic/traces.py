@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from whorl.automatic.paper import on_paper
-from whorl.automatic.windows import WINDOW, binned, blank, box, ends_of
+from whorl.automatic.windows import WINDOW, binned, blank, box, ends_of, slack_of
 
 BINS = 8
 """Brightnesses."""
@@ -51,7 +51,9 @@ def traces(samples: Sequence[Tensor]) -> tuple[Tensor, float] | None:
     """
     black, white = ends_of(samples)
     every = max(1, math.ceil(math.sqrt(sum(part[:, 0].numel() for part in samples) / MOST)))
-    found = [_windows(image.double(), black, white, every) for part in samples for image in part.detach()]
+    images = [image.double() for part in samples for image in part.detach()]
+    slack = slack_of([plane for image in images for plane in image])
+    found = [_windows(image, black, white, every, slack) for image in images]
     found = [each for each in found if each is not None]
     if not found:
         return None
@@ -163,12 +165,14 @@ def _quantiles(strengths: Tensor) -> Tensor:
     return torch.lerp(rows[..., low].log(), rows[..., high].log(), places - low).flatten(1)
 
 
-def _windows(u: Tensor, black: float, white: float, every: int) -> tuple[Tensor, Tensor, Tensor] | None:
+def _windows(
+    u: Tensor, black: float, white: float, every: int, slack: float = 0.0
+) -> tuple[Tensor, Tensor, Tensor] | None:
     """For windows that are not half blank: strengths ``(planes, filters, windows)``, mean, share of samples cut off."""
     if min(u.shape[1:]) < WINDOW + 2:
         return None
     bright, inside = u.mean(0), (slice(1, -1),) * 2
-    shown = torch.stack([~blank(plane) for plane in u]).all(0)
+    shown = torch.stack([~blank(plane, slack) for plane in u]).all(0)
     counted = (box(shown.double(), [3, 3]) == 9)[inside]
     sides = [WINDOW] * 2
     count = box(counted.double(), sides)

@@ -21,17 +21,18 @@ from whorl.automatic.noise import (
     LEAST_CUT,
     QUANTILE,
     RING,
+    all_votes,
     colouredness,
     degrees_of_freedom,
+    enough,
     quantile_of_noise,
     ratio_of,
     unevenness,
-    votes,
 )
 from whorl.automatic.noise_model import NoiseModel, gaussian_weights
 from whorl.automatic.paper import on_paper
 from whorl.automatic.samples import samples_of
-from whorl.automatic.windows import WINDOW, binned, ends_of, quantile, thick
+from whorl.automatic.windows import binned, ends_of, quantile, thick
 from whorl.engines.cpu.threads import alone
 from whorl.foundations import validation
 from whorl.foundations.arrays import to_tensor
@@ -112,20 +113,19 @@ def noise_model(samples: Sequence[Tensor], kind: str | None = None, bins: Sequen
 def noise_bins(channel: Sequence[Tensor]) -> InBins:
     """The bins of one channel, the width of the correlation, and the error that comes from the number of windows."""
     parts = [plane.double() for part in channel if (u := thick(part.detach())).dim() > 2 for plane in u.flatten(0, 1)]
-    black, white = ends_of(channel)
-    columns = [torch.cat(column) for column in zip(*(votes(plane, black, white) for plane in parts), strict=True)]
+    columns, side = all_votes(parts) if parts else ((), 0)
     if not columns or len(columns[0]) == 0:
         return (torch.zeros(1).double(), torch.zeros(1).double()), 0.0, math.inf
     cut = columns[3]
     free = cut <= (FREE if (cut <= FREE).double().mean() >= FEW else quantile(cut, LEAST_CUT))
     narrow, ring, mean = (column[free] for column in columns[:3])
-    degrees, dimension = degrees_of_freedom(parts[0].shape), parts[0].dim()
+    degrees, dimension = degrees_of_freedom(parts[0].shape, side), parts[0].dim()
     sorted_in = _sorted_in(mean)
     share, ratio = 0.0, 1.0
-    if min(parts[0].shape) >= WINDOW + 2 and bool((narrow > 0).all()):
+    if enough(len(columns[0]), parts[0].shape, side) and bool((narrow > 0).all()):
         ratio = ratio_of(ring, narrow, degrees)
         share = colouredness(ratio, sorted(unevenness(ring[order]) for order in sorted_in)[len(sorted_in) // 2])
-    pixels = math.prod(min(WINDOW, size) for size in parts[0].shape)
+    pixels = math.prod(min(side, size) for size in parts[0].shape)
     usual = [quantile_of_noise(count) ** 2 for count in (degrees, pixels)]
     flat = [[quantile(each[order], QUANTILE) for order in sorted_in] for each in (narrow, ring)]
     means = torch.stack([mean[order].mean() for order in sorted_in]).cpu()

@@ -23,6 +23,7 @@ from whorl.automatic.between import COMMON
 from whorl.automatic.noise import noise_present
 from whorl.automatic.noise_model import width_of
 from whorl.automatic.risk import curve, signs_of, thinned
+from whorl.automatic.windows import slack_of
 from whorl.engines.cpu.threads import alone
 from whorl.models import Model, build
 from whorl.operators import Smoothing
@@ -80,7 +81,8 @@ def weighed(
     """
     parts = _batches(thinned(samples, MOST, BLOCK))
     blur = Smoothing(min(width_of(neighbours), LONGEST))
-    signs = [_coloured(_mixed(part, shared), blur) for part in parts]
+    slack = slack_of([plane for part in parts for plane in part.flatten(0, 1)])
+    signs = [_coloured(_mixed(part, shared, slack), blur) for part in parts]
     # Noise that was cut off at black and white cannot be removed; blank parts count neither here nor in errors.
     share = sum(int(sign.count_nonzero()) for sign in signs) / sum(sign.numel() for sign in signs)
     present = noise_present(parts, noise) / math.sqrt(max(share, 1e-9))
@@ -108,12 +110,12 @@ def _batches(parts: Sequence[Tensor]) -> list[Tensor]:
     return [torch.cat([part for part in parts if tuple(part.shape[1:]) == shape]) for shape in shapes]
 
 
-def _mixed(part: Tensor, shared: float) -> Tensor:
+def _mixed(part: Tensor, shared: float, slack: float) -> Tensor:
     """Signs that all channels share, where they share more than half of their noise; 0 where all is blank."""
-    signs = signs_of(part)
+    signs = signs_of(part, slack)
     if shared <= COMMON[1]:
         return signs
-    return math.sqrt(shared) * signs_of(part.mean(1, keepdim=True)) + math.sqrt(1 - shared) * signs
+    return math.sqrt(shared) * signs_of(part.mean(1, keepdim=True), slack) + math.sqrt(1 - shared) * signs
 
 
 def _coloured(signs: Tensor, blur: Smoothing) -> Tensor:

@@ -15,6 +15,12 @@ WINDOW = 15
 BLANK = 5
 """Side of the smallest square, or cube, of one value that counts as blank."""
 
+NEARLY = 1e-3
+"""Parts where values differ by this share of what they differ by in busy parts are as good as blank."""
+
+BUSY = 0.97
+"""The quantile of the differences in small squares, or cubes, that stands for busy parts: a few hot pixels do not."""
+
 PATCH = 5
 """Side of the patches of which the means are taken, to see how much noise is cut off there."""
 
@@ -38,11 +44,38 @@ def _mirrored(values: Tensor, axis: int, before: int, after: int) -> Tensor:
     return values.index_select(axis, torch.minimum(place, 2 * size - 1 - place))
 
 
-def blank(u: Tensor) -> Tensor:
-    """Where a picture or a volume holds one value over 5 pixels along every axis: paper, or nothing at all."""
+def blank(u: Tensor, slack: float = 0.0) -> Tensor:
+    """Where a picture or a volume holds one value over 5 pixels along every axis: paper, or nothing at all.
+
+    With a ``slack`` values may differ by so much; see :func:`slack_of`.
+    """
     for axis in range(u.dim()):
         u = _mirrored(u, axis, BLANK - 1, BLANK - 1)
-    return _sliding(_sliding(u, torch.minimum) == _sliding(u, torch.maximum), torch.logical_or)
+    return _sliding(_spans(u) <= slack, torch.logical_or)
+
+
+def slack_of(planes: Sequence[Tensor]) -> float:
+    """By how much the values of a blank part may differ: what is left around a scan by resampling or compression.
+
+    It is far below what nearly all small squares, or cubes, of the busier parts show.
+
+    >>> scan = torch.zeros(64, 64).double()
+    >>> scan[20:40, 20:40] = torch.randn(20, 20, generator=torch.Generator().manual_seed(0))
+    >>> nearly = scan + 1e-6 * torch.rand(64, 64)
+    >>> slack_of([scan + torch.rand(64, 64)]) < 0.01, int(blank(nearly, slack_of([nearly])).sum()) > 3000
+    (True, True)
+    """
+    black, white = ends_of(planes)
+    if white - black < 1 / NEARLY and all(bool((plane == plane.round()).all()) for plane in planes):
+        return 0.0  # whole values are equal, or differ by more
+    # Each by itself: content may lie in a few of many samples, or in one of many channels.
+    busy = (quantile(_spans(plane).flatten(), BUSY) for plane in planes if min(plane.shape) >= BLANK)
+    return NEARLY * max(busy, default=0.0)
+
+
+def _spans(u: Tensor) -> Tensor:
+    """By how much the values differ in every square, or cube, of side 5 that lies inside."""
+    return _sliding(u, torch.maximum) - _sliding(u, torch.minimum)
 
 
 def _sliding(values: Tensor, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
