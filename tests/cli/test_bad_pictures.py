@@ -71,6 +71,40 @@ def test_complex_numbers_and_masked_arrays_are_refused_with_the_remedy():
         whorl.denoise(noisy((20, 20)) * 1j)
     with pytest.raises(ValueError, match=r"masked array.*filled"):
         whorl.noise(np.ma.masked_less(noisy((20, 20)), 100))
+    with pytest.raises(ValueError, match=r"masked array.*filled"):
+        whorl.reconstruct(np.ma.masked_less(noisy((20, 20)), 100), lambda u: u, noise=15.0)
+
+
+def test_colour_is_not_measured_as_a_volume():
+    for shape in ((40, 50, 3), (4, 40, 50)):
+        with pytest.raises(ValueError, match="channel_axis"):
+            whorl.noise(np.random.default_rng(0).normal(100, 15, shape))
+
+
+def test_numbers_that_are_none_are_named():
+    for time in (float("nan"), -1.0, 10**400):
+        with pytest.raises(ValueError, match="time"):
+            whorl.diffuse(noisy((20, 20)), time=time)
+
+
+def test_labels_and_masks_are_copied_with_a_word():
+    """Two hundred cells as 8 bits, in which a level above 0 is measured; and a photograph's shadows, of two values."""
+    draw = np.random.default_rng(8)
+    seeds, places = draw.uniform(0, 100, (200, 2)), np.stack(np.mgrid[:100, :120], -1)
+    cells = ((places[..., None, :] - seeds) ** 2).sum(-1).argmin(-1).astype(np.uint8)
+    mask = (255 * (draw.random((90, 90)) > 0.5)).astype(np.uint8)
+    for image in (cells, mask):
+        for call in (whorl.denoise, whorl.diffuse):
+            with pytest.warns(UserWarning, match=r"no noise: copied"):
+                assert np.array_equal(call(image), image)
+
+
+def test_noise_told_in_another_unit_is_doubted_by_every_filter():
+    image = noisy((48, 48))
+    for call in (whorl.denoise, whorl.diffuse):
+        for told, shown in ((0.1, image), (20.0, image / 255)):
+            with pytest.warns(UserWarning, match="the noise measured in this image is"):
+                call(shown, noise=told)
 
 
 def test_twelve_bits_in_sixteen_and_offsets_have_the_answer_of_eight_bits():

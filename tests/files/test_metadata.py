@@ -219,3 +219,24 @@ def test_white_is_zero_keeps_its_look_in_zarr(tmp_path):
     tifffile.imwrite(tmp_path / "w.tif", samples, photometric="miniswhite")
     files.write(tmp_path / "w.zarr", files.read(tmp_path / "w.tif"))
     np.testing.assert_array_equal(zarr.open_array(tmp_path / "w.zarr", mode="r")[...], 255 - samples)
+
+
+def test_what_no_format_carries_on_is_named(tmp_path):
+    """Tags of single programs, names of a page, and how bright the values of a PNG are meant."""
+    tags = [(65000, 2, 0, "own", True), (285, 2, 0, "page one", True), (316, 2, 0, "a computer", True)]
+    tifffile.imwrite(tmp_path / "in.tif", noise(12, 16, 3, "u1"), photometric="rgb", extratags=tags)
+    for target, words in (("out.tif", r"other tags \(65000\)"), ("out.png", "names of document, page or computer")):
+        with pytest.warns(UserWarning, match=f"not kept: .*{words}"):
+            files.write(tmp_path / target, files.read(tmp_path / "in.tif"))
+    with tifffile.TiffFile(tmp_path / "out.tif") as file:
+        assert file.pages.first.tags[285].value == "page one"
+
+    gamma = PngImagePlugin.PngInfo()
+    gamma.add(b"gAMA", (100_000).to_bytes(4, "big"))
+    Image.fromarray(noise(12, 16, 3, "u1")).save(tmp_path / "in.png", pnginfo=gamma)
+    with pytest.warns(UserWarning, match="not kept: gamma and primaries"):
+        files.write(tmp_path / "out.jpg", files.read(tmp_path / "in.png"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        files.write(tmp_path / "again.png", files.read(tmp_path / "in.png"))
+    assert b"gAMA" in (tmp_path / "again.png").read_bytes()

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from whorl.automatic.noise import labelled, noise_level
 from whorl.automatic.settings import DEFAULT_TIME, AutomaticSettings, automatic_settings, rule
+from whorl.automatic.windows import ends_of
 from whorl.foundations import validation
 from whorl.models import Model, build
 
@@ -54,6 +55,8 @@ class Filtering:
             raise ValueError(
                 f"{self.caller}: noise = {self.noise} has no effect beside a contrast. Leave one of them out."
             )
+        if self.time is not None:
+            validation.number(self.time, "time", self.caller, 0.0)
         object.__setattr__(self, "contrast", told.pop("contrast", None))
         object.__setattr__(self, "options", told)
         if self.measured:
@@ -87,8 +90,14 @@ class Filtering:
         """Noise, contrast and time for pixels of that size; without noise where the contrast was told."""
         if not self.measured:
             return AutomaticSettings(0.0, self.contrast, DEFAULT_TIME if self.time is None else self.time)
+        parts = list(samples())
+        if self.noise is None and self.time is None and labels(parts, self.caller):
+            return AutomaticSettings(0.0, 1.0, 0.0)
         told: dict[str, Any] = {**self.options, "spacing": space, "noise": self.noise, "time": self.time}
-        return automatic_settings(str(self.model), list(samples()), engine=self.engine, **told)
+        found = automatic_settings(str(self.model), parts, engine=self.engine, **told)
+        if self.noise:
+            doubt(found.noise, noise_level(parts), self.caller)
+        return found
 
     def built(self, settings: AutomaticSettings, space: tuple[float, ...]) -> Model:
         """The model for these settings and pixels of that size, or the model that was given."""
@@ -99,11 +108,31 @@ class Filtering:
 
 
 def labels(parts: Sequence[Tensor], caller: str) -> bool:
-    """Whether the picture holds labels, which have no noise, and is to be copied; said in a warning."""
-    if found := labelled(parts):
-        words = f"{caller}: areas of one whole number each, such as labels, have no noise: copied."
-        warnings.warn(words, stacklevel=validation.outside())
-    return found
+    """Whether the picture holds labels or a mask, which have no noise, and is to be copied; said in a warning."""
+    what = "areas of one whole number each, such as labels, have" if labelled(parts) else ""
+    if not what and _two_values(parts):
+        what = "a picture of two values, such as a mask, has"
+    if what:
+        warnings.warn(f"{caller}: {what} no noise: copied.", stacklevel=validation.outside())
+    return bool(what)
+
+
+def _two_values(parts: Sequence[Tensor]) -> bool:
+    """Whether the samples have two values and no others."""
+    if not parts:
+        return False
+    black, white = ends_of(parts)
+    return black < white and all(bool(((part == black) | (part == white)).all()) for part in parts)
+
+
+def doubt(level: float, measured: float, caller: str) -> None:
+    """Say so in a warning where a level that was told is out of all proportion to the one that was measured."""
+    if measured and not 1 / PROPORTION <= level / measured <= PROPORTION:
+        warnings.warn(
+            f"{caller}(noise={level:.4g}): the noise measured in this image is {measured:.4g}. Give the noise in the "
+            "units of the image, or leave it out.",
+            stacklevel=validation.outside(),
+        )
 
 
 def noise_to_remove(noise: float | None, samples: Samples, caller: str) -> float:
@@ -123,10 +152,5 @@ def noise_to_remove(noise: float | None, samples: Samples, caller: str) -> float
         return 0.0
     measured = noise_level(parts) if parts else 0.0
     level = measured if noise is None else float(noise)
-    if measured and not 1 / PROPORTION <= level / measured <= PROPORTION:
-        warnings.warn(
-            f"{caller}(noise={level:.4g}): the noise measured in this image is {measured:.4g}. Give the noise in the "
-            "units of the image, or leave it out.",
-            stacklevel=validation.outside(),
-        )
+    doubt(level, measured, caller)
     return level

@@ -34,6 +34,7 @@ from whorl.automatic.paper import on_paper
 from whorl.automatic.samples import samples_of
 from whorl.automatic.windows import binned, ends_of, quantile, thick
 from whorl.engines.cpu.threads import alone
+from whorl.errors import ShapeError
 from whorl.foundations import validation
 from whorl.foundations.arrays import to_tensor
 from whorl.foundations.other_libraries import opened
@@ -43,6 +44,9 @@ BINS = 24
 
 FEW = 0.05
 """Where fewer windows than this share have no sample at black or white, those with the fewest are taken."""
+
+THIN = 4
+"""A first or last axis of at most this many entries may hold channels."""
 
 WIDEST = 1.5
 """The widest Gaussian in pixels that is told from texture."""
@@ -81,6 +85,11 @@ def noise(
     found = opened(image, "noise", [axis for axis in (channel_axis, page_axis) if axis is not None])
     channel_axis = found.channel_axis if channel_axis is None else channel_axis
     u = to_tensor(found.array, channel_axis, "noise", page_axis=page_axis)
+    if found.array.ndim == 3 and u.dim() == 5 and min(found.array.shape[0], found.array.shape[-1]) <= THIN:
+        raise ShapeError(
+            f"noise: shape {tuple(found.array.shape)} may be colour. For colour name the channel_axis, usually -1; for "
+            "a stack of pictures, or a volume that is so thin, the page_axis."
+        )
     return noise_model(samples_of(u), kind)
 
 

@@ -165,7 +165,8 @@ class Writer(ABC):
         blocks = {name: len(getattr(metadata, name) or b"") for name in BLOCKS}
         fits = {name: cls.longest if name != "icc" else math.inf for name in cls.holds}  # profiles come in pieces
         lost = [BLOCKS[name] for name, size in blocks.items() if size > fits.get(name, 0)]
-        return lost if cls.carries and getattr(metadata, cls.carries) else [*lost, *metadata.own]
+        own = () if cls.carries and getattr(metadata, cls.carries) else metadata.own
+        return [*lost, *own, *metadata.lost]
 
 
 class WholeWriter(Writer):

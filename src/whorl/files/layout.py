@@ -85,7 +85,7 @@ class Metadata:
     same file, such as the label of a slide: samples, layout, metadata and the kind of page (tag 254) of each.
     ``compression`` says how a TIFF is compressed.
     ``chunks`` (PNG), ``tags`` (TIFF) and ``array`` (zarr) hold what only the same format can carry on; ``own``
-    names the parts of these that other formats lose.
+    names the parts of these that other formats lose, ``lost`` what no format carries on.
 
     >>> Metadata(spacing=(4.0, 1.0)).aspect
     (4.0, 1.0)
@@ -109,6 +109,7 @@ class Metadata:
     compression: str | None = None
     array: Mapping[str, Any] | None = field(default=None, repr=False)
     own: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
     @property
     def aspect(self) -> tuple[float, ...]:

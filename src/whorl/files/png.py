@@ -18,6 +18,7 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}  # by colour type; a palette is read as its colours
 TEXTS = (b"tEXt", b"zTXt", b"iTXt")
 CARRIED = (b"cICP", b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"pHYs", b"eXIf", *TEXTS)
+SHADES = (b"cICP", b"gAMA", b"cHRM")  # how bright and which colours, where there is no profile
 XMP = b"XML:com.adobe.xmp"  # the key of its text
 KINDS = (("grey", 1, 0), ("grey", 2, 1), ("rgb", 3, 0), ("rgb", 4, 1))  # colours, channels, alpha
 HEADER = 25  # bytes of the first chunk
@@ -152,10 +153,12 @@ def _metadata(chunks: list[tuple[bytes, bytes]]) -> Metadata:
     texts = [(name, *data.partition(b"\0")[::2]) for name, data in carried if name in TEXTS]
     xmp = next((_international(text) for _, key, text in texts if key == XMP), None)
     comment = next((text for name, key, text in texts if (name, key) == (b"tEXt", b"Comment")), None)
-    own = ("texts",) if len(texts) > (xmp is not None) + (comment is not None) else ()
+    own = ["texts"] if len(texts) > (xmp is not None) + (comment is not None) else []
+    if icc is None and not {name for name, _ in carried}.isdisjoint(SHADES):
+        own.append("gamma and primaries")
     return Metadata(
         resolution, spacing, orientation_in(exif_tags(exif)), icc=icc, exif=exif, xmp=xmp, comment=comment,
-        chunks=carried, own=own,
+        chunks=carried, own=tuple(own),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from whorl.files.base import MAX_PIXELS, Page, Reader, check_segment, check_size
 from whorl.files.layout import Colour, Layout, Metadata
 from whorl.files.tiff_codecs import jpeg_holds
 from whorl.files.tiff_directory import directories, orientation_in
-from whorl.files.tiff_tags import IPTC, XMP, carried_tags, exif_in, only_tiff, resolution, spacing
+from whorl.files.tiff_tags import IPTC, XMP, carried_tags, exif_in, only_tiff, other_tags, resolution, spacing
 
 COLOURS: dict[int, tuple[Colour, int]] = {0: ("grey", 1), 1: ("grey", 1), 2: ("rgb", 3), 5: ("cmyk", 4), 6: ("rgb", 3)}
 PALETTE, YCBCR = 3, 6
@@ -116,6 +116,7 @@ class _TiffPage(Page):
             resolution(page), spacing(page), orientation_in(tags), self.photometric == 0, raw.get(34675),
             exif_in(tags), raw.get(XMP), raw.get(IPTC), premultiplied=ASSOCIATED in page.extrasamples[:1], tags=tags,
             pyramid=reduced or bool(page.subifds), levels=levels, own=only_tiff(tags),
+            lost=other_tags(page),
             compression="jpeg" if int(page.compression) in JPEG and jpeg_holds(self.layout) else None,
         )  # fmt: skip
         if min(self._segment_size()) < 1:

@@ -18,6 +18,9 @@ DISPLAY = (262, 274, 282, 283, 286, 287, 296, 297, 301, 318, 319, 332, 338, 3467
 GEOGRAPHY = (33550, 33922, 34264, 34735, 34736, 34737, 42112, 42113)  # GeoTIFF and GDAL
 CARRIED = {*DESCRIPTION, *DISPLAY, *GEOGRAPHY, *INSIDE, XMP, IPTC, PHOTOSHOP}
 NOTES = (b"ImageJ=", b"<", b"{")  # how descriptions for programs begin
+NAMES = (269, 285, 316)
+PRIVATE, MOST = 32768, 5  # codes of single programs; how many of them are named
+CODING = (*range(32995, 32999), 34665, 34853, 40965, *range(50674, 50676))  # depth and bits of samples, directories
 ASCII, SHORT, RATIONAL, BYTES = 2, 3, 5, 7  # TIFF data types
 INCHES = {2: 1.0, 3: 2.54}  # per ResolutionUnit
 NO_UNIT = 1  # of the resolution: only the ratio counts
@@ -53,11 +56,19 @@ def only_tiff(tags: Iterable[Tag]) -> tuple[str, ...]:
     notes = {tag.data[:7] for tag in tags if tag.code == 270}
     names = {
         "coordinates (GeoTIFF)": not codes.isdisjoint(GEOGRAPHY),
+        "names of document, page or computer": not codes.isdisjoint(NAMES),
         "Photoshop's resources": PHOTOSHOP in codes,
         "ImageJ's settings": not codes.isdisjoint(IMAGEJ) or b"ImageJ=" in notes,
         "OME-XML": any(note.startswith(b"<") for note in notes),
     }
     return tuple(name for name, there in names.items() if there)
+
+
+def other_tags(page: Any) -> tuple[str, ...]:
+    """The tags of other programs, which may point to anything in their file and are not carried on, in words."""
+    known = {*CARRIED, *IMAGEJ, *CODING}
+    found = [str(tag.code) for tag in page.tags if tag.code >= PRIVATE and tag.code not in known]
+    return (f"other tags ({', '.join(found[:MOST])}{', ...' if len(found) > MOST else ''})",) if found else ()
 
 
 def _imagej(page: Any) -> list[Tag]:

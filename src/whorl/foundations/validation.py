@@ -132,7 +132,7 @@ def number(value: Any, name: str, caller: str, low: float, high: float = math.in
     """A finite number within ``[low, high]`` (or ``(low, high]``)."""
     try:
         result = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{caller}: {name} must be a number, got {value!r}.") from None
     inside = (low < result if open_low else low <= result) and result <= high and math.isfinite(result)
     if not inside:
