@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: reproduce test test-random test-slow napari test-napari test-wheel test-lowest mutate lint bench docs wheel kernel screenshots clean
+.PHONY: reproduce test test-random test-slow hunt napari test-napari test-wheel test-lowest mutate lint bench docs wheel kernel screenshots clean
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -33,9 +33,14 @@ test-random: $(VENV)/.dev
 
 # What `make test` leaves out: long runs, such as training killed ten times and the full test of the shipped networks;
 # and the hunt for faults over fresh random models, pictures, volumes and damaged files.
-test-slow: $(VENV)/.dev
+test-slow: $(VENV)/.dev hunt
 	$(PYTEST) -m slow
-	HYPOTHESIS_PROFILE=long $(PYTEST) --timeout 14400 tests/properties
+
+# So many random cases in each property test, and a tenth in those that take many steps for a case. It says how far it
+# is. `HUNT="-k turns --hypothesis-seed 3"` for a part, or to repeat it.
+CASES ?= 500
+hunt: $(VENV)/.dev
+	HYPOTHESIS_PROFILE=long HYPOTHESIS_CASES=$(CASES) $(PYTEST) --timeout 14400 tests/properties $(HUNT)
 
 # The plugin's tests with napari and Qt, without a screen; `make test` skips those of widgets. napari gets an environment
 # beside .venv, which lends it what is installed there, so that nothing of it can change how the other tests run.
