@@ -83,6 +83,7 @@ def asked(drive: Any, shown: list[Any], runs: list[tuple[str, dict[str, Any]]]) 
     return found
 
 
+@pytest.mark.filterwarnings("ignore:.*a picture of two values")
 def test_every_model_and_network_gets_the_numbers_of_the_policy(drive: Any) -> None:
     shown = pictures()
     few = [(name, told) for name, told in RUNS if name in ("weickert-brox", "eed", "network")]
