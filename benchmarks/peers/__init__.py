@@ -15,6 +15,8 @@ _FILES = (
     "diplib",
     "itk",
     "simpleitk",
+    "vtk",
+    "ants",
     "skimage",
     "kornia",
 )

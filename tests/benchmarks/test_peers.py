@@ -43,7 +43,9 @@ def test_four_neighbour_methods_solve_the_same_equation(name: str) -> None:
     np.testing.assert_allclose(run(u, 15.0, 3, 0.2)[inner], ours[inner], rtol=0, atol=2e-4)
 
 
-@pytest.mark.parametrize("name", ["numpy-loop", "itk-gradient-fixed", "opencv", "whorl-perona-malik", "whorl-eed"])
+@pytest.mark.parametrize(
+    "name", ["numpy-loop", "itk-gradient-fixed", "opencv", "vtk", "ants", "whorl-perona-malik", "whorl-eed"]
+)
 def test_one_unit_of_time_is_the_same_for_everyone(name: str) -> None:
     """In the linear limit the variance of a bump grows by 2 t."""
     m = method(name)

@@ -1,6 +1,7 @@
 import contextlib
 import io
 import signal
+import sys
 import time
 
 import pytest
@@ -23,6 +24,13 @@ def test_bar_appears_only_after_patience(monkeypatch, capsys):
             time.sleep(0.01)
             shown += capsys.readouterr().err
     assert "filtering" in shown
+
+
+def test_short_work_does_not_load_what_draws_bars(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    monkeypatch.setattr(module, "PATIENCE", 3600.0)
+    with module.progress("filtering", 2) as advance:
+        advance(2)
 
 
 @pytest.mark.parametrize("quiet", [True, False])
@@ -50,6 +58,4 @@ def test_no_bar_when_quiet_or_piped(monkeypatch, capsys):
         with module.progress("filtering", 2, quiet=quiet) as advance:
             time.sleep(0.1)
             advance(2)
-    import sys
-
     assert sys.stderr.getvalue() == ""

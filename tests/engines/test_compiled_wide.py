@@ -73,6 +73,15 @@ def test_data_and_masks(rng):
         assert (compiled - plain).abs().max() <= 1e-12 * u.abs().max()
 
 
+@pytest.mark.parametrize("shape", [(45, 3, 24, 24), (70, 1, 7, 1), (3, 2, 12, 500), (2, 1, 9, 507)], ids=str)
+def test_narrow_images_side_by_side_have_the_bits_of_each_alone(shape, dtype, rng):
+    model, u = made("weickert-brox, presmoothed"), noise(rng, *shape, dtype=dtype)
+    with torch.no_grad():
+        together = model.step(u, 0.1, engine="numba")
+        alone = torch.cat([model.step(each[None], 0.1, engine="numba") for each in u])
+    assert torch.equal(together, alone)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_constants_stay_to_the_last_bit(name, dtype):
     u = torch.full((1, 3, 9, 21), 0.1, dtype=dtype)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 PATIENCE = 2.0  # seconds before the bar appears: shorter work needs none
 
@@ -27,27 +28,39 @@ def progress(task: str, total: float, quiet: bool = False) -> Iterator[Callable[
     if quiet:
         yield lambda amount: honour()
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    started: list[Any] = []
+    done = [0.0]
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-    left = (TimeRemainingColumn(compact=True), TextColumn("left,"), TimeElapsedColumn(), TextColumn("elapsed"))
-    bar = Progress(*columns, *left, console=Console(stderr=True), transient=True)
-    job = bar.add_task(task, total=total)
-    timer = threading.Timer(PATIENCE, bar.start if bar.console.is_terminal else lambda: None)
+    def begin() -> None:
+        """Draw the bar; loading what draws it takes longer than to filter a small picture."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+        left = (TimeRemainingColumn(compact=True), TextColumn("left,"), TimeElapsedColumn(), TextColumn("elapsed"))
+        bar = Progress(*columns, *left, console=Console(stderr=True), transient=True)
+        if not bar.console.is_terminal:
+            return
+        bar.update(bar.add_task(task, total=total), completed=done[0])
+        bar.start()
+        started.append(bar)
+
+    timer = threading.Timer(PATIENCE, begin)
     timer.daemon = True
     timer.start()
 
     def advance(amount: float) -> None:
         honour()
-        bar.advance(job, amount)
+        done[0] += amount
+        for bar in started:
+            bar.update(bar.task_ids[0], completed=done[0])
 
     try:
         yield advance
     finally:
         timer.cancel()
         timer.join()  # a bar that starts just now must be there before it can be stopped
-        if bar.live.is_started:  # one that never started would print an empty line
+        for bar in started:
             bar.stop()
 
 

@@ -45,6 +45,9 @@ MEMBER, EACH = 3, 14
 """Lanes of the buffer: three entries of the tensor, then ``EACH`` for each plane: four rows of pixels, four of what
 steers, three details, three sums."""
 
+PARTS = 8
+"""Many images stay at least so many parts, for threads."""
+
 STEERING, OWN, SUMS = 4 * LANE, 8 * LANE, 11 * LANE
 
 _three, _nine, _twelve, _steep = literal(3.0), literal(9.0), literal(12.0), literal(27.0)
@@ -62,8 +65,10 @@ def wide_steps(form: Form, u: Tensor, steer: Tensor | None = None) -> Callable[[
     seen = None if steer is None else flat(smoothed(steer, *gaussian) if smooth else steer)
     members = C if form.couple_channels else 1
     kernel = rows(*kind(form), form.pointwise and steer is None)
-    columns = split(W, WIDEST, 16)
-    tasks = [(*part, *cut) for part in batches(H, n * C // members, 16, 16 * members * W) for cut in columns]
+    columns, groups, pitch = split(W, WIDEST, 16), n * C // members, -(-(W + 6) // FULL) * FULL
+    abreast = max(1, min(WIDEST // pitch, groups // PARTS))
+    parts = batches(H, -(-groups // abreast), 16, 16 * members * W * abreast)
+    tasks = [(*part, *cut) for part in parts for cut in columns]
 
     @cache
     def given(numbers: Numbers) -> tuple[Any, ...]:
@@ -77,9 +82,10 @@ def wide_steps(form: Form, u: Tensor, steer: Tensor | None = None) -> Callable[[
         steering = flat(smoothed(u, *gaussian) if smooth else u) if seen is None else seen
         arrays, numbers_ = (flat(u), steering, flat(into)), given(numbers)
 
-        def work(groups: range, *window: int) -> None:
+        def work(part: range, *window: int) -> None:
             (buffer,) = room(((MEMBER + EACH * members) * LANE,), real)
-            kernel(arrays, (groups.start, groups.stop, members, H, W, *window), numbers_, buffer)
+            some = part.start * abreast, min(part.stop * abreast, groups), abreast, pitch
+            kernel(arrays, (*some, members, H, W, *window), numbers_, buffer)
 
         run(work, tasks)
         return into
@@ -91,6 +97,8 @@ def wide_steps(form: Form, u: Tensor, steer: Tensor | None = None) -> Callable[[
 def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
     """The kernel: rows ``r0 <= y < r1``, columns ``c0 <= x < c1`` of some groups of coupled planes.
 
+    Narrow images go ``abreast``, their rows side by side in the lanes; cells between two images are never looked at.
+
     ``seen`` steers; where it is the image itself (``alike``) details are found once. ``weight`` is that of a field in
     the structure, ``factor`` that of the flux in the step, less than zero.
     """
@@ -99,23 +107,26 @@ def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
     @compiled(cache=True)
     def kernel(arrays: Any, window: Any, numbers: Any, x: Any) -> int:
         u, seen, out = arrays
-        begin, end, members, H, W, r0, r1, c0, c1 = window
+        begin, end, abreast, pitch, members, H, W, r0, r1, c0, c1 = window
         k, k_seen, weight, factor, rate, more = numbers
         n, k, k_seen = c1 - c0, geometry(k), geometry(k_seen)
-        cells = -(-(n + FULL) // FULL) * FULL
+        image = members * H * W
         for j in range(x.shape[0]):
             put(x, j, zero(factor))
-        for group in range(begin, end):
-            first = group * members * H * W
+        for group in range(begin, end, abreast):
+            first, count = group * image, min(abreast, end - group)
+            cells = -(-(pitch * (count - 1) + n + FULL) // FULL) * FULL
             for i in range(r0 - 3, r1 + 3):
                 # Row i of pixels arrives; cells lie between the rows i - 3 to i.
                 for m in range(members):
                     plane, lane = first + m * H * W, (MEMBER + EACH * m) * LANE + i % 4 * LANE + BEFORE
-                    expect_row(u, plane + (i + 2) * W + c0, n)
-                    expect_row(out, plane + (i - 1) * W + c0, n)
-                    load_row(u, plane, H, W, i, c0 - 3, x, lane, n + 6)
-                    if not alike:
-                        load_row(seen, plane, H, W, i, c0 - 3, x, lane + STEERING, n + 6)
+                    for _ in range(count):
+                        expect_row(u, plane + (i + 2) * W + c0, n)
+                        expect_row(out, plane + (i - 1) * W + c0, n)
+                        load_row(u, plane, H, W, i, c0 - 3, x, lane, n + 6)
+                        if not alike:
+                            load_row(seen, plane, H, W, i, c0 - 3, x, lane + STEERING, n + 6)
+                        plane, lane = plane + image, lane + pitch
                 if i < r0:
                     continue
                 for m in range(members):
@@ -128,7 +139,9 @@ def rows(law: int, kind: int, alike: bool) -> Callable[..., int]:
                     if not alike:
                         details(False, law, True, x, around(lane, i), lane + OWN, cells, weight, k_seen)
                     # The first three rows of cells complete no pixels: their place is overwritten.
-                    back(law, x, lane, n, k, u, out, first + (m * H + max(i - 3, r0)) * W + c0, factor)
+                    place = first + (m * H + max(i - 3, r0)) * W + c0
+                    for side in range(count):
+                        back(law, x, side * pitch, lane, n, k, u, out, place + side * image, factor)
         return stamp
 
     return kernel
@@ -259,14 +272,16 @@ def flux(law: int, x: Any, own: int, j: int, k: Any) -> Any:
 
 
 @compiled()
-def back(law: int, x: Any, lane: int, n: int, k: Any, u: Any, out: Any, place: int, factor: float) -> None:
+def back(
+    law: int, x: Any, start: int, lane: int, n: int, k: Any, u: Any, out: Any, place: int, factor: float
+) -> None:  # fmt: skip
     """Add the fluxes of a row of cells to the sums of four rows of pixels, and complete the first of them."""
-    own, sums = lane + OWN, lane + SUMS
-    p0, q0, r0 = flux(law, x, own, FIRST, k)
-    p1, q1, r1 = flux(law, x, own, FIRST + 1, k)
-    p2, q2, r2 = flux(law, x, own, FIRST + 2, k)
+    own, sums, cell = lane + OWN, lane + SUMS + start, start + FIRST
+    p0, q0, r0 = flux(law, x, own, cell, k)
+    p1, q1, r1 = flux(law, x, own, cell + 1, k)
+    p2, q2, r2 = flux(law, x, own, cell + 2, k)
     for j in range(n):
-        p3, q3, r3 = flux(law, x, own, FIRST + 3 + j, k)
+        p3, q3, r3 = flux(law, x, own, cell + 3 + j, k)
         a, d, t = -derivative(p0, p1, p2, p3), average(q0, q1, q2, q3), -third(r0, r1, r2, r3)
         p0, p1, p2, q0, q1, q2, r0, r1, r2 = p1, p2, p3, q1, q2, q3, r1, r2, r3
         put(out, place + j, fma(factor, passed(x, sums + j, LANE, a, d, t), at(u, place + j)))
