@@ -36,11 +36,16 @@ export default {
 "even":1.15,
 "uneven":1.45,
 "largest_ratio":16.0,
+"smaller":[9,5],
+"drawn":0.3,
+"near":0.1,
 "labelled":0.9,
 "blank":5,
+"nearly":0.001,
+"busy":0.97,
 "cut":{"rounds":40,"grey_values":257},
 "paper":{"patch":5,"window":15,"suspect":0.06,"partly":[0.2,0.8],"enough":0.01,"weakest":0.1,"weaker":2.0,"free":0.1,"least_ink":0.02,"darkest":0.15,"ink":0.3,"flattest":0.05,"usual":0.76},
-"variance":{"free":0.01,"least_cut":0.25,"quantile":0.1,"ring":7,"window":15,"bins":24,"few":0.05,"widest":1.5},
+"variance":{"free":0.01,"least_cut":0.25,"quantile":0.1,"ring":7,"bins":24,"few":0.05,"thin":4,"widest":1.5},
 "traces":{"window":15,"bins":8,"shares":[0.01,0.05,0.1,0.25,0.5,0.8],"most":32768,"flat":0.1,"flattest":3,"filters":5,"reference":20}
 },
 "models": {

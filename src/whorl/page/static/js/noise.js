@@ -5,7 +5,7 @@ import catalogue from "./catalogue.js";
 import { onPaper } from "./paper.js";
 
 const { window: longest, ring: ringSide, quantile, normal_quantile, least_cut, free, rounds, largest, least, spread_of_ratio,
-  white: whiteUpTo, coloured, even, uneven, largest_ratio, blank: blankSide, patch, cut: { rounds: cutRounds, grey_values } } = catalogue.noise;
+  white: whiteUpTo, coloured, even, uneven, largest_ratio, blank: blankSide, nearly, near: nearShare, busy, patch, cut: { rounds: cutRounds, grey_values } } = catalogue.noise;
 
 // The level that the narrow filter sees, as if the noise were white, and the whole of it, in parts { planes, height, width } of
 // a picture; 0 where they are too small to tell.
@@ -13,9 +13,9 @@ export function levels(all) {
   const parts = all.filter(({ height, width }) => Math.min(height, width) >= 3);
   if (!parts.length) return [0, 0];
   const [black, white] = endsOf(parts), shape = [parts[0].height, parts[0].width];
-  const found = parts.flatMap(({ planes, height, width }) => planes.map((plane) => votes(Float64Array.from(plane), [height, width], black, white)));
-  let [narrow, ring, mean, cut] = [0, 1, 2, 3].map((column) => joined(found.map((votes) => votes[column])));
+  let [narrow, ring, mean, cut] = allVotes(parts);
   if (!narrow.length) return [0, 0];
+  const many = enough(narrow.length, shape);
   const allowed = Math.max(free, atQuantile(cut, least_cut)), believed = cut.map((share) => share <= allowed);
   [narrow, ring, mean, cut] = [narrow, ring, mean, cut].map((column) => column.filter((_, k) => believed[k]));
   const degrees = degreesOfFreedom(shape), spread = narrow.map(Math.sqrt), usual = quantileOfNoise(degrees);
@@ -29,7 +29,7 @@ export function levels(all) {
       level = Math.min(level * (atQuantile(scaled, quantile) / usual) ** 1.5, largest * first);
     }
   let every = level;
-  if (Math.min(...shape) >= longest + 2) {
+  if (many) {
     const ratio = ratioOf(ring, narrow, degrees);
     every = level * ratio ** colouredness(ratio, unevenness(ring));
   }
@@ -42,10 +42,11 @@ export function noisePresent(parts, level) {
   const [black, white] = endsOf(parts);
   if (black === white) return level;
   const left = remainingVariance(level, black, white);
+  const slack = slackOf(parts);
   let total = 0, count = 0;
   for (const { planes, height, width } of parts)
     for (const plane of planes) {
-      const values = Float64Array.from(plane), shape = [height, width], sums = box(values, shape, [patch, patch]), empty = blank(values, shape);
+      const values = Float64Array.from(plane), shape = [height, width], sums = box(values, shape, [patch, patch]), empty = blank(values, shape, slack);
       for (let i = 0; i < sums.length; ++i) if (!empty[i]) total += left(sums[i] / patch ** 2);
       count += sums.length;
     }
@@ -98,25 +99,57 @@ export const box = (values, shape, sides, margin = 0) => alongBoth(values, shape
   for (let j = 0; j < found.length; ++j) found[j] = row[j + side] - row[j];
 });
 
-// Where a picture holds one value over a square of so many pixels, which a mirror at the border may complete.
-export function blank(values, shape) {
-  const sides = [blankSide, blankSide], reach = (blankSide - 1) >> 1, [height, width] = shape;
-  const extreme = (choose) => alongBoth(values, shape, sides, reach, 0, (row, found, side) => {
+// By how much the values differ in the square of so many pixels around every pixel, mirrored at the borders.
+function spans(values, shape, margin) {
+  const sides = [blankSide, blankSide], [high, low] = [Math.max, Math.min].map((choose) => alongBoth(values, shape, sides, margin, 0, (row, found, side) => {
     for (let j = 0; j < found.length; ++j) {
       let best = row[j];
       for (let i = 1; i < side; ++i) best = choose(best, row[j + i]);
       found[j] = best;
     }
-  });
-  const low = extreme(Math.min), high = extreme(Math.max), constant = low.map((v, i) => (v === high[i] ? 1 : 0)), wide = width + 2 * reach;
-  const covered = box(constant, [height + 2 * reach, wide], sides);
+  }));
+  return high.map((value, i) => value - low[i]);
+}
+
+// Where a picture holds one value over a square of so many pixels, which a mirror at the border may complete; with a slack
+// the values may differ by so much.
+export function blank(values, shape, slack = 0) {
+  const reach = (blankSide - 1) >> 1, [height, width] = shape, wide = width + 2 * reach;
+  const constant = spans(values, shape, reach).map((span) => (span <= slack ? 1 : 0)), covered = box(constant, [height + 2 * reach, wide], [blankSide, blankSide]);
   return Uint8Array.from({ length: height * width }, (_, i) => covered[(Math.floor(i / width) + reach) * wide + (i % width) + reach] > 0);
 }
 
+// By how much the values of a blank part may differ: far less than in nearly all small squares of the busier parts. Whole values
+// are equal, or differ by more.
+export function slackOf(parts) {
+  const [black, white] = endsOf(parts), reach = (blankSide - 1) >> 1;
+  if (white - black < 1 / nearly && parts.every(({ planes }) => planes.every((plane) => plane.every((value) => value === Math.round(value))))) return 0;
+  const within = (at, size) => at >= reach && at < size - reach;
+  const each = parts.filter(({ height, width }) => Math.min(height, width) >= blankSide).flatMap(({ planes, height, width }) => planes.map((plane) =>
+    atQuantile(spans(Float64Array.from(plane), [height, width], 0).filter((_, i) => within(Math.floor(i / width), height) && within(i % width, width)), busy)));
+  return nearly * Math.max(0, ...each);
+}
+
+// The windows of all parts; those that are nearly blank count as blank, unless nothing is left then.
+export function allVotes(parts) {
+  const [black, white] = endsOf(parts), slack = slackOf(parts);
+  const tried = (slack) => {
+    const found = parts.flatMap(({ planes, height, width }) => planes.map((plane) => votes(Float64Array.from(plane), [height, width], black, white, slack)));
+    return [0, 1, 2, 3].map((column) => joined(found.map((votes) => votes[column])));
+  };
+  const found = tried(slack);
+  return found[0].length || !slack ? found : tried(0);
+}
+
+// Whether so many windows tell the two filters apart: in a picture of few they may differ by chance.
+export const enough = (votes, shape) => Math.min(...shape) >= longest + 2 && votes >= (longest + 2) ** 2;
+
 // Of every window that is not half blank: squares of narrow filter and ring, mean, share of samples cut off.
-export function votes(u, shape, black, white) {
+function votes(u, shape, black, white, slack) {
   const [height, width] = shape, within = [height - 2, width - 2], sides = windowSides(shape), whole = sides[0] * sides[1];
-  const three = [3, 3], shown = Float64Array.from(blank(u, shape), (empty) => 1 - empty), near = box(shown, shape, three);
+  const three = [3, 3], empty = blank(u, shape), nearlyEmpty = slack ? blank(u, shape, slack) : empty;
+  const shown = Float64Array.from(nearlyEmpty, (hidden) => 1 - hidden), near = box(shown, shape, three);
+  const only = slack ? box(Float64Array.from(nearlyEmpty, (hidden, i) => hidden - empty[i]), shape, sides) : null; // next to smooth edges without noise
   const hollow = (values) => { const inside = box(values, shape, three); return box(values, shape, [ringSide, ringSide]).map((sum, i) => sum - inside[i]); };
   const around = hollow(shown).map((number) => Math.max(number, 1)), ringSums = hollow(u.map((v, i) => shown[i] * v));
   const counted = near.map((number) => (number === 9 ? 1 : 0));
@@ -133,7 +166,7 @@ export function votes(u, shape, black, white) {
     box(u.map((v, i) => counted[i] * v), shape, sides),
     box(u.map((v, i) => (counted[i] && (v <= black || v >= white) ? 1 : 0)), shape, sides)];
   const chosen = [];
-  count.forEach((number, i) => { if (Math.min(number, countInner[i]) >= whole / 2) chosen.push(i); });
+  count.forEach((number, i) => { if (Math.min(number, countInner[i]) >= whole / 2 && !(only && only[i] > nearShare * whole)) chosen.push(i); });
   const [narrow, ring, mean, cut] = sums.map((values, column) => Float64Array.from(chosen, (i) => values[i] / (column ? count : countInner)[i]));
   return [narrow.map((v) => Math.max(v, 0)), ring.map((v) => Math.max(v, 0)), mean, cut];
 }
@@ -172,7 +205,10 @@ export function ratioOf(ring, narrow, degrees) {
 }
 
 // By how much the ring differs among the flattest windows.
-export const unevenness = (ring) => Math.sqrt(atQuantile(ring, quantile) / atQuantile(ring, least));
+export function unevenness(ring) {
+  const lowest = atQuantile(ring, least);
+  return lowest > 0 ? Math.sqrt(atQuantile(ring, quantile) / lowest) : uneven;
+}
 
 // From 0, for white noise and for texture, to 1, for noise of which the narrow filter sees a part only.
 export function colouredness(ratio, unevenness) {

@@ -2,7 +2,7 @@
 
 import catalogue from "./catalogue.js";
 import { stepper } from "./filter.js";
-import { blank, noisePresent } from "./noise.js";
+import { blank, noisePresent, slackOf } from "./noise.js";
 import { blocksAlong } from "./samples.js";
 import { gaussian } from "./stencils.js";
 
@@ -12,8 +12,8 @@ const { most, block, longest: widest, temperature, over, later } = catalogue.aut
 // width }, with the same channels in each image; `present` is the noise that was not cut off. `neighbours` is its correlation.
 export function prepared(kernel, samples, noise, neighbours) {
   const parts = batches(thinned(samples)), flat = parts.map(({ images, ...size }) => ({ planes: images.flat(), ...size }));
-  const blur = gaussian(Math.min(widthOf(neighbours), widest));
-  const signed = parts.map((part) => ({ ...part, signs: signsOf(kernel, part, blur) })), signs = signed.flatMap((part) => part.signs.flat());
+  const blur = gaussian(Math.min(widthOf(neighbours), widest)), slack = slackOf(flat);
+  const signed = parts.map((part) => ({ ...part, signs: signsOf(kernel, part, blur, slack) })), signs = signed.flatMap((part) => part.signs.flat());
   const count = (counts) => signs.reduce((sum, plane) => sum + plane.reduce((part, sign) => part + (counts(sign) ? 1 : 0), 0), 0);
   const share = count((sign) => sign !== 0) / count(() => true); // what is blank does not count
   return { parts: signed, present: noisePresent(flat, noise) / Math.sqrt(Math.max(share, 1e-9)) };
@@ -50,14 +50,14 @@ function batches(parts) {
 const widthOf = (neighbours) => (neighbours > 0.05 ? 1 / (2 * Math.sqrt(-Math.log(Math.min(neighbours, 0.9)))) : 0);
 
 // + 1 and - 1 that turn with the picture, 0 where it is blank, with the correlation of the noise.
-function signsOf(kernel, { images, height, width }, blur) {
+function signsOf(kernel, { images, height, width }, blur, slack) {
   const size = height * width, all = new Float32Array(images.length * images[0].length * size);
   images.flat().forEach((plane, k) => all.set(plane, k * size));
   const sorted = all.slice().sort(), radius = blur.length - 1, gain = blur.reduce((sum, w, k) => sum + (k ? 2 : 1) * w * w, 0);
   return images.map((planes) => planes.map((plane) => {
     kernel.release();
     const [from, to, taps, rows] = [size, size, radius + 1, kernel.smooth_room(width, radius)].map((count) => kernel.plane(count));
-    const view = (address) => new Float32Array(kernel.memory.buffer, address, size), empty = blank(Float64Array.from(plane), [height, width]);
+    const view = (address) => new Float32Array(kernel.memory.buffer, address, size), empty = blank(Float64Array.from(plane), [height, width], slack);
     view(from).set(plane.map((value) => smaller(sorted, value)));
     kernel.signs(from, height, width);
     view(from).forEach((sign, i) => { if (empty[i]) view(from)[i] = 0; });

@@ -3,7 +3,7 @@
 
 import catalogue from "./catalogue.js";
 import { fetched } from "./fetched.js";
-import { blank, box, endsOf, joined } from "./noise.js";
+import { blank, box, endsOf, joined, slackOf } from "./noise.js";
 import { onPaper } from "./paper.js";
 import { sortedIn } from "./variance.js";
 
@@ -48,7 +48,7 @@ async function fetchLayers() {
 function tracesOf(images) {
   const [black, white] = endsOf(images), tiny = (1e-9 * Math.max(Math.abs(black), Math.abs(white))) ** 2 + 1e-300;
   const every = Math.max(1, Math.ceil(Math.sqrt(images.reduce((sum, { height, width }) => sum + height * width, 0) / most)));
-  const found = images.map((image) => windows(image, black, white, every, tiny)).filter(Boolean);
+  const slack = slackOf(images), found = images.map((image) => windows(image, black, white, every, tiny, slack)).filter(Boolean);
   if (!found.length) return null;
   const strengths = found[0].groups.map((rows, g) => rows.map((_, f) => joined(found.map(({ groups }) => groups[g][f]))));
   const [mean, cut] = ["mean", "cut"].map((key) => joined(found.map((one) => one[key])));
@@ -82,10 +82,10 @@ function quantilesOf(rows) {
 }
 
 // Of windows that are not half blank: the strengths of the filters, by groups of colours, mean, share of samples cut off.
-function windows({ planes, height, width }, black, white, every, tiny) {
+function windows({ planes, height, width }, black, white, every, tiny, slack) {
   if (Math.min(height, width) < side + 2) return null;
   const shape = [height, width], within = [height - 2, width - 2], size = within[0] * within[1], sides = [side, side];
-  const u = planes.map((plane) => Float64Array.from(plane)), empty = u.map((plane) => blank(plane, shape));
+  const u = planes.map((plane) => Float64Array.from(plane)), empty = u.map((plane) => blank(plane, shape, slack));
   const shown = Float64Array.from(u[0], (_, i) => (empty.some((each) => each[i]) ? 0 : 1)), near = box(shown, shape, [3, 3]);
   const inside = (value) => Float64Array.from({ length: size }, (_, k) => value((Math.floor(k / within[1]) + 1) * width + (k % within[1]) + 1));
   const counted = inside((i) => (near[i] === 9 ? 1 : 0)), count = box(counted, within, sides);

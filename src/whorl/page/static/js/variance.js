@@ -2,7 +2,7 @@
 // far neighbours are correlated.
 
 import catalogue from "./catalogue.js";
-import { atQuantile, colouredness, degreesOfFreedom, endsOf, joined, quantileOfNoise, ratioOf, unevenness, votes } from "./noise.js";
+import { allVotes, atQuantile, colouredness, degreesOfFreedom, endsOf, enough, joined, quantileOfNoise, ratioOf, unevenness } from "./noise.js";
 import { onPaper } from "./paper.js";
 
 const { quantile, free, least_cut, window: longest, ring: ringSide, variance: { bins: count, few, widest } } = catalogue.noise;
@@ -22,15 +22,13 @@ export function noiseModel(samples) {
 // Of one channel the mean and the variance of every bin of grey values, the width of the correlation, and the error that comes
 // from the number of windows.
 function binsOf(parts) {
-  const [black, white] = endsOf(parts), thick = parts.filter(({ height, width }) => Math.min(height, width) >= 3);
-  const found = thick.map(({ planes, height, width }) => votes(Float64Array.from(planes[0]), [height, width], black, white));
-  const all = [0, 1, 2, 3].map((column) => joined(found.map((one) => one[column]))), cut = all[3];
+  const thick = parts.filter(({ height, width }) => Math.min(height, width) >= 3), all = thick.length ? allVotes(thick) : [[], [], [], []], cut = all[3];
   if (!cut.length) return { means: [0], variances: [0], width: 0, sampling: Infinity };
   const most = cut.filter((share) => share <= free).length >= few * cut.length ? free : atQuantile(cut, least_cut);
   const [narrow, ring, mean] = all.slice(0, 3).map((column) => column.filter((_, k) => cut[k] <= most));
   const shape = [thick[0].height, thick[0].width], degrees = degreesOfFreedom(shape), bins = sortedIn(mean, count), pick = (column, bin) => Float64Array.from(bin, (k) => column[k]);
   let share = 0, ratio = 1;
-  if (Math.min(...shape) >= longest + 2 && narrow.every((value) => value > 0)) {
+  if (enough(cut.length, shape) && narrow.every((value) => value > 0)) {
     ratio = ratioOf(ring, narrow, degrees);
     share = colouredness(ratio, bins.map((bin) => unevenness(pick(ring, bin))).sort((a, b) => a - b)[bins.length >> 1]);
   }
