@@ -46,6 +46,7 @@ KINDS = {
     "training": trained,
     "learned": learned,
     "learned, training": lambda: learned().sum().backward(),
+    "learned, in space": lambda: load("volume-5k")(torch.rand(1, 1, 6, 7, 8), 20.0),
     "learned energy": lambda: CompiledEnergy(load("energy-convex").energy.at(25.0)).gradient(torch.rand(1, 1, 8, 9)),
 }
 
