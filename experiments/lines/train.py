@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=list(RUNS), choices=list(RUNS))
     parser.add_argument("--size", type=int, nargs=2, default=(96, 93))
     parser.add_argument("--batch", type=int, default=3)
-    parser.add_argument("--peak", type=float, default=0.012)
+    parser.add_argument("--peak", type=float, default=0.006)
     parser.add_argument("--warmup", type=int, default=40)
     parser.add_argument("--further", action="store_true")
     parser.add_argument("--optimiser", choices=("adam", "whitened"), default="whitened")

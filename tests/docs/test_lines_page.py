@@ -37,6 +37,16 @@ def test_the_rows_are_what_was_measured_and_their_weights_are_kept(name: str) ->
     assert sum(p.numel() for p in trained(name).parameters()) == run["parameters"]
 
 
+def test_two_folds_of_the_shipped_kind() -> None:
+    run, folds = RUNS["fold1"], [FOUND["folds"][f"fold{f}"] for f in (0, 1)]
+    cells = ("the same at half the rate, 16 others; fold 1", f"{run['parameters']:,}", f"{run['steps']:,}")
+    assert "   * - " + "\n     - ".join((*cells, *rounded(folds[1]["mean"]))) + "\n" in TEXT
+    assert sum(p.numel() for p in trained("fold1").parameters()) == run["parameters"]
+    each = [row for fold in folds for row in fold["each"].values()]
+    auc, dice = (sum(row[key] for row in each) / len(each) for key in ("auc", "dice"))
+    assert f"     - {auc:.4f}, {dice:.4f}; {run['parameters']:,} parameters\n" in TEXT
+
+
 def test_the_sentences() -> None:
     text = re.sub(r"\s+", " ", TEXT)
     assert (

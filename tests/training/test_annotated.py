@@ -129,7 +129,7 @@ def test_training_lowers_the_loss(folder, monkeypatch):
 
 def test_fine_tuning_begins_where_training_ended(folder):
     tuned = line_recipe("mine", folder, 1, "vessels-5k", batch=1, size=32)
-    assert tuned.training.rate == pytest.approx(1.2e-3)
+    assert tuned.training.rate == pytest.approx(6e-4)
     assert isinstance(tuned.data, Annotated)
     for name, weight in whorl.load("vessels-5k").named_parameters():
         assert torch.equal(tuned.start.get_parameter(name), weight)
