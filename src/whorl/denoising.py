@@ -198,10 +198,10 @@ class Denoising:
         expected = answer(found, noise, [part.to(device) for part in samples])
         if expected.gain < LEAST_GAIN:
             return Remover(None, expected)
+        taught = found
         if self.adapt and expected.fit is not None and not expected.fit.doubt:
             taught = adapted(found, [part.to(device) for part in samples], self.watch)
-            return Remover(taught, expected, taught is not found)
-        return Remover(found, expected, model=noise)
+        return Remover(taught, expected, taught is not found, noise)
 
 
 LINE = 0.15

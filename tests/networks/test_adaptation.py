@@ -1,5 +1,7 @@
 """Adapting to a picture: gates alone, the same every time, and taken only where parts held back gain by it."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -65,6 +67,15 @@ def test_a_model_that_does_not_fit_is_not_adapted_to():
     found = remover(wrong, u, adapt=True)
     assert found.doubt
     assert not found.adapted
+
+
+def test_what_is_doubted_of_a_model_is_said_of_an_adapted_network_too(monkeypatch):
+    monkeypatch.setattr(adaptation, "_better", lambda *_, **__: True)
+    model, u = noisy()
+    for doubtful in (replace(model, coarse=1.0), replace(model, uncertainty=0.6)):
+        found = remover(doubtful, u, adapt=True)
+        assert found.adapted
+        assert found.doubt == remover(doubtful, u).doubt != ""
 
 
 def test_held_back_crops_are_not_learned_from():
