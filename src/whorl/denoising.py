@@ -12,10 +12,10 @@ from torch import Tensor
 
 from whorl.automatic import NoiseModel, samples_of
 from whorl.automatic.answer import Answer, answer
-from whorl.automatic.believed import model_to_remove
+from whorl.automatic.believed import model_to_remove, volume_to_remove
 from whorl.automatic.between import common
-from whorl.automatic.noise import noise_level
-from whorl.automatic.policy import Samples, labels, noise_to_remove
+from whorl.automatic.labels import labels
+from whorl.automatic.policy import Samples, noise_to_remove
 from whorl.automatic.variance import noise_model
 from whorl.engines.selection import undisturbed
 from whorl.foundations import validation
@@ -135,7 +135,7 @@ class Denoising:
         if self.noise is None and self.network is None:
             parts = list(samples())
             if self.dimension == 3:
-                return _in_space(parts, self.caller)
+                return volume_to_remove(parts, self.caller)
             colours = bool(parts) and self.name(parts[0].shape[1]) == COLOUR
             return model_to_remove(lambda: parts, self.caller, colours=colours) or 0.0
         return self.level(samples)
@@ -202,22 +202,6 @@ class Denoising:
         if self.adapt and expected.fit is not None and not expected.fit.doubt:
             taught = adapted(found, [part.to(device) for part in samples], self.watch)
         return Remover(taught, expected, taught is not found, noise)
-
-
-LINE = 0.15
-"""Largest error of a line for the variance of volumes; where it is larger, the noise is taken to have one level."""
-
-
-def _in_space(parts: Sequence[Tensor], caller: str) -> float | NoiseModel:
-    """The noise of a volume, measured: Rician where it is recognised, a line, or one level; 0 where there is none."""
-    if labels(parts, caller):
-        return 0.0
-    model = noise_model(parts)
-    if model.kind == "rician" or (model.uncertainty < LINE and any(model.gain)):
-        return model
-    levels = [noise_level([part[:, [c]] for part in parts]) for c in range(parts[0].shape[1])]
-    flat = replace(model, gain=(0.0,) * len(levels), offset=tuple(level**2 for level in levels))
-    return flat if any(levels) else 0.0
 
 
 @any_array(least_axes=3)

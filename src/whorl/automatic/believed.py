@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from whorl.automatic.between import COMMON, POSSIBLE, common, falling, measure_colours, white
+from whorl.automatic.labels import labels
 from whorl.automatic.noise import noise_level
 from whorl.automatic.noise_model import NoiseModel, width_of
-from whorl.automatic.policy import Samples, labels
+from whorl.automatic.policy import Samples
 from whorl.automatic.traces import Measured, measure
 from whorl.automatic.variance import noise_bins, noise_model
 from whorl.engines.cpu.threads import alone
@@ -60,6 +61,9 @@ SMALL = 4096
 ROUNDING = 0.5
 """In grey values: weaker noise of whole numbers is hardly more than their rounding, and stays."""
 
+LINE = 0.15
+"""Largest error of a line for the variance of volumes; where it is larger, the noise is taken to have one level."""
+
 
 @alone()
 def model_to_remove(samples: Samples, caller: str, *, colours: bool = False) -> NoiseModel | None:
@@ -92,6 +96,18 @@ def model_to_remove(samples: Samples, caller: str, *, colours: bool = False) -> 
     ends = min(model.black for model in found), max(model.white for model in found)
     joined = NoiseModel(gain, offset, width, *ends, max(model.uncertainty for model in found))
     return _above_rounding(_with_common(joined, correlation), parts)
+
+
+def volume_to_remove(parts: Sequence[Tensor], caller: str) -> float | NoiseModel:
+    """The noise of a volume, measured: Rician where it is recognised, a line, or one level; 0 where there is none."""
+    if labels(parts, caller):
+        return 0.0
+    model = noise_model(parts)
+    if model.kind == "rician" or (model.uncertainty < LINE and any(model.gain)):
+        return model
+    levels = [noise_level([part[:, [c]] for part in parts]) for c in range(parts[0].shape[1])]
+    flat = replace(model, gain=(0.0,) * len(levels), offset=tuple(level**2 for level in levels))
+    return flat if any(levels) else 0.0
 
 
 def _with_common(model: NoiseModel, correlation: float) -> NoiseModel:

@@ -26,6 +26,7 @@ import torch
 from torch import Tensor
 
 from whorl.automatic.cut import remaining_variance
+from whorl.automatic.labels import drawn
 from whorl.automatic.paper import on_paper
 from whorl.automatic.windows import PATCH, WINDOW, blank, box, ends_of, quantile, slack_of, thick
 from whorl.engines.cpu.threads import alone
@@ -76,9 +77,6 @@ DRAWN = 0.3
 
 NEAR = 0.1
 """The share of a window that may be nearly, not exactly, blank."""
-
-LABELLED = 0.9
-"""The share of pixels near edges that, in an image of labels, have as many neighbours of their value as axes."""
 
 
 def noise_level(samples: Sequence[Tensor]) -> float:
@@ -153,37 +151,6 @@ def noise_present(samples: Sequence[Tensor], level: float) -> float:
         total += float((remaining_variance(mean, level, black, white) * ~blank(plane, slack)).sum())
         count += plane.numel()
     return math.sqrt(total / count)
-
-
-def labelled(samples: Sequence[Tensor]) -> bool:
-    """Whether all values are whole numbers, and pixels near edges have neighbours of their own value, as labels do.
-
-    >>> y, x = torch.meshgrid(torch.arange(40), torch.arange(40), indexing="ij")
-    >>> cells, noise = (x // 9 + 7 * (y // 8)).double(), torch.randn(40, 40, generator=torch.Generator().manual_seed(0))
-    >>> [labelled([u[None, None]]) for u in (cells, (cells + 5 * noise).round())]
-    [True, False]
-    """
-    if not samples or any(bool((part != part.round()).any()) for part in samples):
-        return False
-    black, white = ends_of(samples)
-    return black < white and drawn([plane for part in samples for plane in part.detach().flatten(0, 1)]) >= LABELLED
-
-
-def drawn(planes: Sequence[Tensor], slack: float = 0.0) -> float:
-    """The share of pixels near edges that have as many neighbours of their value as axes: nearly none where is noise.
-
-    Where there are no edges it is 1.
-    """
-    rim = inside = 0
-    for u in planes:
-        equal = torch.zeros_like(u, dtype=torch.int8)
-        for axis, size in enumerate(u.shape):
-            one = u.narrow(axis, 0, size - 1) == u.narrow(axis, 1, size - 1)
-            equal.narrow(axis, 0, size - 1).add_(one)
-            equal.narrow(axis, 1, size - 1).add_(one)
-        edge = ~blank(u, slack)
-        rim, inside = rim + int(edge.sum()), inside + int((edge & (equal >= u.dim())).sum())
-    return inside / rim if rim else 1.0
 
 
 def degrees_of_freedom(shape: Sequence[int], window: int = WINDOW) -> float:

@@ -5,15 +5,15 @@ from and in how the steps are taken. What is measured, which model is built and 
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
 
-from whorl.automatic.noise import labelled, noise_level
+from whorl.automatic.labels import labels
+from whorl.automatic.noise import noise_level
 from whorl.automatic.settings import DEFAULT_TIME, AutomaticSettings, automatic_settings, rule
-from whorl.automatic.windows import ends_of
 from whorl.foundations import validation
 from whorl.models import Model, build
 
@@ -105,24 +105,6 @@ class Filtering:
             return self.model
         chosen = {**settings.options, **self.options, "contrast": settings.contrast, "spacing": space}
         return build(self.model, **chosen)
-
-
-def labels(parts: Sequence[Tensor], caller: str) -> bool:
-    """Whether the picture holds labels or a mask, which have no noise, and is to be copied; said in a warning."""
-    what = "areas of one whole number each, such as labels, have" if labelled(parts) else ""
-    if not what and _two_values(parts):
-        what = "a picture of two values, such as a mask, has"
-    if what:
-        warnings.warn(f"{caller}: {what} no noise: copied.", stacklevel=validation.outside())
-    return bool(what)
-
-
-def _two_values(parts: Sequence[Tensor]) -> bool:
-    """Whether the samples have two values and no others."""
-    if not parts:
-        return False
-    black, white = ends_of(parts)
-    return black < white and all(bool(((part == black) | (part == white)).all()) for part in parts)
 
 
 def doubt(level: float, measured: float, caller: str) -> None:

@@ -39,7 +39,6 @@ export default {
 "smaller":[9,5],
 "drawn":0.3,
 "near":0.1,
-"labelled":0.9,
 "blank":5,
 "nearly":0.001,
 "busy":0.97,
