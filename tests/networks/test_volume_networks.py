@@ -209,3 +209,11 @@ def test_compiled_loops_agree_with_the_convolutions(name):
             network.engine = engine
             found.append(network(u, 20.0))
     torch.testing.assert_close(found[1], found[0], rtol=0, atol=2e-3)
+
+
+def test_a_voxel_without_a_number_spoils_its_neighbours_alone():
+    volumes = pytest.importorskip("whorl.engines.cpu.learned.volumes")
+    u = np.zeros((5, 6, 7, 2), np.float32)
+    u[0, 0, 0] = np.nan
+    spoilt = np.isnan(volumes._responses(u, np.ones((1, 3, 3, 3), np.float32)))
+    assert spoilt.sum() == 2  # one voxel in the corner, in two channels

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from whorl.engines.cpu.arithmetic import at, fma, put
+from whorl.engines.cpu.arithmetic import at, fma, put, zero
 from whorl.engines.cpu.compiling import compiled
 from whorl.engines.cpu.threads import alone, run, split
 from whorl.operators.boundary import mirror
@@ -120,7 +120,7 @@ def respond(u: Any, Z: int, Y: int, K: int, X: int, C: int, taps: Any, out: Any)
             for k in range(K):
                 here = ((z * Y + y) * K + k) * size
                 for i in range(size):
-                    put(out, here + i, 0 * at(u, i))
+                    put(out, here + i, zero(at(u, i)))
                 for row in range(9):
                     a, b, c = _three(taps, 9 * k + row)
                     if a != 0 or b != 0 or c != 0:
